@@ -74,7 +74,7 @@ function Console() {
     if (!isFirst.current) main.current?.querySelector('h1')?.focus()
     isFirst.current = false
   }, [id])
-  const view = screen ? <screen.view /> : <h1 tabIndex={-1}>There is no such screen</h1>
+  const view = screen ? <screen.view /> : <h1 tabIndex={-1}>This screen does not exist</h1>
   return (
     <>
       <Skip to="h1" of={main}>

@@ -1,25 +1,22 @@
-import { useState } from 'preact/hooks'
+import { Field, Form, Misfilled } from './parts/form.tsx'
 import { Notice } from './parts/notice.tsx'
+import { textIn } from './parts/typed.ts'
 import { ASKS, HAS_LOGIN, loadConfig, logIn } from './service.ts'
+
+const REFUSED = 'The service did not accept this. Check it, and enter it again.'
+const UNSENT =
+  'This has characters that no request can carry. Check that you copied the token, and nothing else.'
 
 /** The login by a provider, and a form for the credentials of the service. */
 export function Login({ isRefused, isOptional }: { isRefused?: boolean; isOptional?: boolean }) {
-  const [isBusy, setBusy] = useState(false)
-  const [isUnsent, setUnsent] = useState(false)
-  const submit = async (event: SubmitEvent) => {
-    event.preventDefault()
-    const form = event.currentTarget as HTMLFormElement
-    const given: Record<string, string> = {}
-    for (const [index, { header, prefix }] of ASKS.entries()) {
-      const value = (form.elements.namedItem(`credential-${index}`) as HTMLInputElement).value.trim()
-      if (value !== '') given[header] = prefix + value
-    }
-    const isSent = canBeSent(given)
-    setUnsent(!isSent)
-    if (!isSent) return
-    setBusy(true)
-    await logIn(given, (form.elements.namedItem('keep') as HTMLInputElement).checked)
-    setBusy(false)
+  const send = async (fields: FormData) => {
+    const given = ASKS.map(({ header, prefix }, index) => {
+      const value = textIn(fields, nameOf(index))
+      if (!canBeSent(header, value)) throw new Misfilled([{ path: nameOf(index), message: UNSENT }])
+      return [header, prefix + value, value !== ''] as const
+    })
+    const filled = given.filter(([, , isFilled]) => isFilled).map(([header, value]) => [header, value])
+    await logIn(Object.fromEntries(filled), fields.has('keep'))
   }
   return (
     <main class="login">
@@ -27,52 +24,50 @@ export function Login({ isRefused, isOptional }: { isRefused?: boolean; isOption
       {HAS_LOGIN && (
         <>
           {location.search === '?login=failed' && (
-            <Notice kind="error">The provider did not let you in.</Notice>
+            <Notice kind="error">
+              The identity provider did not let you in. Try again, or ask whoever runs this service.
+            </Notice>
           )}
           <a class="button" href="console/login">
             Log in with your identity provider
           </a>
-          <p class="soft">Or give a token:</p>
+          <p class="soft">Or enter a token:</p>
         </>
       )}
-      {isUnsent && (
-        <Notice kind="error">A header cannot hold this: it has characters that are not in Latin-1.</Notice>
-      )}
-      {isRefused && !isUnsent && <Notice kind="error">The service did not accept this.</Notice>}
-      <form onSubmit={submit}>
-        {ASKS.map(({ label, header }, index) => (
-          <label key={header}>
-            {label}
-            <input
-              type="password"
-              name={`credential-${index}`}
-              autocomplete="off"
-              required={ASKS.length === 1}
-            />
-          </label>
-        ))}
-        <label class="check">
-          <input type="checkbox" name="keep" /> Keep it for this tab
-        </label>
-        <p class="actions">
-          <button type="submit" class="main" disabled={isBusy}>
-            Log in
-          </button>
-          {isOptional && (
+      <Form
+        kind="form"
+        submit="Log in"
+        given={isRefused ? { [nameOf(0)]: REFUSED } : {}}
+        work={send}
+        more={
+          isOptional && (
             <button type="button" onClick={() => void loadConfig()}>
               Cancel
             </button>
-          )}
-        </p>
-      </form>
+          )
+        }
+      >
+        {ASKS.map(({ label, header }, index) => (
+          <Field key={header} name={nameOf(index)} label={label}>
+            <input type="password" autocomplete="off" required={ASKS.length === 1} />
+          </Field>
+        ))}
+        <Field name="keep" label="Stay logged in until this tab is closed">
+          <input type="checkbox" />
+        </Field>
+      </Form>
     </main>
   )
 }
 
-/** Whether a request can have these headers. */
-function canBeSent(headers: Readonly<Record<string, string>>): boolean {
+function nameOf(index: number): string {
+  return `credential-${index}`
+}
+
+/** Whether a request can have this header. */
+function canBeSent(header: string, value: string): boolean {
   try {
-    return Boolean(new Headers({ ...headers }))
+    return Boolean(new Headers({ [header]: value }))
   } catch {
     return false
   }

@@ -12,9 +12,11 @@ import { Chat } from './screens/chat.tsx'
 import { Corrections } from './screens/corrections.tsx'
 import { Keys } from './screens/keys.tsx'
 import { Metrics } from './screens/metrics.tsx'
+import { MyWebhooks } from './screens/my-webhooks.tsx'
 import { Runs } from './screens/runs.tsx'
 import { Schedules } from './screens/schedules.tsx'
 import { Sessions } from './screens/sessions.tsx'
+import { ToolServers } from './screens/tool-servers.tsx'
 import { Tools } from './screens/tools.tsx'
 import { Webhooks } from './screens/webhooks.tsx'
 import { config } from './service.ts'
@@ -53,10 +55,14 @@ export const SCREENS: readonly Screen[] = [
   },
   {
     id: 'cards',
-    title: 'Cards',
+    title: 'Agent cards',
     group: 'Build',
     view: Cards,
     isOn: () => config.value.links.card !== undefined,
+  },
+  {
+    ...{ id: 'my-webhooks', title: 'My webhooks', group: 'Build', view: MyWebhooks, isWhole: true },
+    isOn: () => config.value.links.webhooks !== undefined && config.value.identity !== null,
   },
   {
     ...{ id: 'runs', title: 'Runs', group: 'Observe', view: Runs, isWhole: true },
@@ -67,6 +73,7 @@ export const SCREENS: readonly Screen[] = [
     title: 'Approvals',
     group: 'Observe',
     view: Approvals,
+    isWhole: true,
     Badge: WaitingBadge,
     isOn: () => hasInbox.value,
   },
@@ -85,13 +92,21 @@ export const SCREENS: readonly Screen[] = [
     ...{ id: 'corrections', title: 'Corrections', group: 'Observe', view: Corrections },
     isOn: () => catalog.value.targets.some(({ corrections }) => corrections),
   },
-  { id: 'schedules', title: 'Schedules', group: 'Administer', view: Schedules, isOn: has('schedules') },
-  { id: 'budgets', title: 'Budgets', group: 'Administer', view: Budgets, isOn: has('budgets') },
-  { id: 'keys', title: 'Keys', group: 'Administer', view: Keys, isOn: has('keys') },
-  {
-    ...{ id: 'webhooks', title: 'Webhooks', group: 'Administer', view: Webhooks },
-    isOn: () => has('webhooks')() && has('admin')(),
-  },
+  ...(
+    [
+      ['schedules', 'Schedules', Schedules, has('schedules')],
+      ['budgets', 'Budgets', Budgets, has('budgets')],
+      ['keys', 'Keys', Keys, has('keys')],
+      ['webhooks', 'Webhooks', Webhooks, () => has('webhooks')() && has('admin')()],
+      ['tool-servers', 'Tool servers', ToolServers, has('admin')],
+    ] as const
+  ).map(
+    ([id, title, view, isOn]): Screen => ({
+      ...{ id, title, view, isOn },
+      group: 'Administer',
+      isWhole: true,
+    }),
+  ),
 ]
 
 /** The screens that the service has. */

@@ -97,11 +97,11 @@ export async function heard(asked: Promise<Response>): Promise<Response> {
   }
 }
 
-/** Names the owner of a run that is somebody else's, as the address of the page does. */
+/** Names the owner of a run or a session that is somebody else's, as the address of the page does. */
 function ofOwner(request: Request): Request {
   const owner = route.value.query.get('of')
-  const isOfRun = /\/runs\/[^/]+/.test(new URL(request.url).pathname)
-  return owner !== null && isOfRun ? withOwner(request, owner) : request
+  const isTheirs = /\/(runs|sessions)\/[^/]+/.test(new URL(request.url).pathname)
+  return owner !== null && isTheirs ? withOwner(request, owner) : request
 }
 
 /**
@@ -111,17 +111,36 @@ function ofOwner(request: Request): Request {
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = new Headers({ ...credentials.value })
   for (const [name, value] of new Headers(init.headers)) headers.set(name, value)
-  const response = await heard(fetch(addressOf(path), { ...init, headers }))
+  const response = await heard(fetch(addressOf(path), { ...init, headers })).catch(cause => {
+    throw cause instanceof TypeError
+      ? new ServableClientError('network_error', 'The service did not answer', { cause })
+      : cause
+  })
   if (response.ok) return response
-  const { code = 'invalid_response', detail, title } = Object(await response.json().catch(() => undefined))
+  const {
+    code = 'invalid_response',
+    detail,
+    title,
+    issues = [],
+  } = Object(await response.json().catch(() => undefined))
   throw new ServableClientError(code, String(detail ?? title ?? response.statusText), {
     status: response.status,
+    issues,
   })
 }
 
 /** The same, for a JSON answer. */
 export async function ask<T>(path: string, init?: RequestInit): Promise<T> {
-  return (await send(path, init)).json()
+  const response = await send(path, init)
+  return response.status === 204 ? (undefined as T) : response.json()
+}
+
+/** A request with a method, and with a body as JSON if there is one. */
+export function withBody(method: string, body?: object): RequestInit {
+  return {
+    method,
+    ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
+  }
 }
 
 /** The address of a path: one below the prefix, or one of the service's links. */

@@ -24,7 +24,15 @@ import { agUi } from '../src/protocols/ag-ui/plugin.ts'
 import { aiSdkUi } from '../src/protocols/ai-sdk-ui/plugin.ts'
 import { anthropic } from '../src/protocols/anthropic/plugin.ts'
 import { langGraph } from '../src/protocols/langgraph-api/plugin.ts'
-import { directTools, mcp, mcpTasks, toJsonSchema } from '../src/protocols/mcp/plugin.ts'
+import {
+  directTools,
+  mcp,
+  mcpPrompts,
+  mcpResources,
+  mcpTasks,
+  ownConversations,
+  toJsonSchema,
+} from '../src/protocols/mcp/plugin.ts'
 import { openai } from '../src/protocols/openai/plugin.ts'
 // The import uses the names. A bundler may drop an import that has only side effects (package.json: `sideEffects`).
 import * as agents from './agents.ts'
@@ -114,6 +122,8 @@ export function everything(variables: Variables, { state, assets }: Place): Hand
         tools: true,
         directTools: directTools({ toolkits: [arithmetic] }),
         tasks: mcpTasks(),
+        resources: mcpResources(ownConversations()),
+        prompts: mcpPrompts(),
         toJsonSchema,
       }),
     ],

@@ -24,7 +24,7 @@ export function CallTool({ tool: { name, parameters } }: { tool: ToolSummary }) 
   }
   return (
     <details>
-      <summary>Call it</summary>
+      <summary>Try it</summary>
       <SchemaForm
         id={`call-${name}`}
         schema={parameters ?? {}}
@@ -35,7 +35,7 @@ export function CallTool({ tool: { name, parameters } }: { tool: ToolSummary }) 
       />
       {error !== undefined && <Failure error={error} />}
       {outcome && (
-        <section aria-label={`What ${name} gave`}>
+        <section aria-label={`Result of ${name}`}>
           <p role="status">It took {duration(outcome.durationMs)}.</p>
           <JsonView value={outcome.result} label={`result of ${name}`} />
         </section>

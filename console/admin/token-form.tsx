@@ -1,57 +1,60 @@
-import { Notice } from '../parts/notice.tsx'
+import { Field, Form } from '../parts/form.tsx'
+import { textIn } from '../parts/typed.ts'
 import { ofAdmin, ofMetrics, type PartToken } from './token.ts'
 
-/** A form for the token of an administrator. `what` names the data that it unlocks. */
-export function TokenForm({ what, label }: { what: string; label: string }) {
+/** A form for the token of an administrator. */
+export function TokenForm() {
   return (
-    <Form token={ofAdmin} label={label} field="Admin token">
-      {what} need the token of an administrator. The page forgets it after 15 minutes. Leave it empty if the
-      service asks administrators for none.
-    </Form>
+    <Asked
+      token={ofAdmin}
+      label="For administrators"
+      field="Admin token"
+      hint="Leave it empty if administrators of this service need no token. The page forgets it after 15 minutes."
+    />
   )
 }
 
 /** A form for the token of the metrics. */
 export function MetricsTokenForm() {
   return (
-    <Form token={ofMetrics} label="Metrics of their own token" field="Metrics token">
-      The metrics need a token of their own: the one that `authenticate` of the `MetricsExporter` accepts. The
-      page forgets it after 15 minutes.
-    </Form>
+    <Asked
+      token={ofMetrics}
+      label="The metrics have a token of their own"
+      field="Metrics token"
+      hint="It is the one that `authenticate` of the `MetricsExporter` accepts. The page forgets it after 15 minutes."
+    />
   )
 }
 
-function Form({
+function Asked({
   token,
   label,
   field,
-  children,
+  hint,
 }: {
   token: PartToken
   label: string
   field: string
-  children: (string | string[])[] | string
+  hint: string
 }) {
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    token.keep(String(new FormData(event.currentTarget as HTMLFormElement).get('token')).trim())
-  }
   return (
-    <form class="card form" aria-label={label} onSubmit={submit}>
+    <Form
+      label={label}
+      submit="Open"
+      given={token.isRefused.value ? { token: REFUSED } : {}}
+      work={async fields => token.keep(textIn(fields, 'token'))}
+    >
       <h2>{label}</h2>
-      <p class="soft">{children}</p>
-      {token.isRefused.value && <Notice kind="error">The service did not accept the token.</Notice>}
-      <label>
-        {field}
-        <input type="password" name="token" autocomplete="off" />
-      </label>
-      <p class="actions">
-        <button type="submit">Open</button>
-      </p>
-    </form>
+      <Field name="token" label={field} hint={hint}>
+        <input type="password" autocomplete="off" />
+      </Field>
+    </Form>
   )
 }
 
+const REFUSED = 'The service did not accept this token. Check it, and enter it again.'
+
+/** A button that forgets the token of the administrator, if there is one. */
 export function ForgetToken() {
   if (ofAdmin.value.value === undefined) return null
   return (

@@ -39,7 +39,7 @@ export function LastDay({ target: { kind, name } }: { target: Target }) {
     >
       {!isListed && (
         <Notice>
-          {notStored ?? 'Runs are listed to known users only. Log in, or set `runs.listAnonymous`.'}
+          {notStored ?? 'Runs are shown to users who are logged in. Log in, or set `runs.listAnonymous`.'}
         </Notice>
       )}
       {error !== undefined && <Failure error={error} />}
@@ -83,7 +83,7 @@ function Figures({ stats, isCut }: { stats: ReturnType<typeof statsOf>; isCut: b
         </div>
       </dl>
       {runs.length > 0 && runs.every(run => run.durationMs === undefined) && (
-        <p class="soft small">No run tells its tokens and cost. Set `runs.measure` to measure runs.</p>
+        <p class="soft small">To see tokens and cost, set `runs.measure`.</p>
       )}
     </>
   )

@@ -4,6 +4,7 @@ import { loadCatalog, type Target } from '../catalog.ts'
 import { Action, useActing } from '../parts/action.tsx'
 import { Ago } from '../parts/ago.tsx'
 import { Dialog } from '../parts/dialog.tsx'
+import { Field } from '../parts/form.tsx'
 import { Failure } from '../parts/notice.tsx'
 import { client, config } from '../service.ts'
 import { visible } from '../text.ts'
@@ -34,7 +35,7 @@ export function Pausing({ target, children }: { target: Target; children: Compon
         {mayPause &&
           (target.paused ? (
             <Action acting={acting} work={() => client.resume(target).then(() => loadCatalog())}>
-              Take new runs again
+              Resume
             </Action>
           ) : (
             <button type="button" onClick={() => pausing.current?.showModal()}>
@@ -53,11 +54,10 @@ export function Pausing({ target, children }: { target: Target; children: Compon
             await loadCatalog()
           }}
         >
-          <p>New runs of it are refused until you take them again. Runs at work go on.</p>
-          <label>
-            Reason, which callers read
-            <input name="reason" maxLength={500} />
-          </label>
+          <p>New runs are refused until you resume it. Runs that have begun go on.</p>
+          <Field name="reason" label="Reason" hint="Callers read it">
+            <input maxLength={500} />
+          </Field>
         </Dialog>
       )}
     </>

@@ -29,7 +29,7 @@ export function AsCode({ chat: { kind, name, sessionId }, turn: { input } }: { c
   return (
     <div class="code">
       <label>
-        As code for
+        Code for
         <select value={chosen} onChange={event => setChosen(Number(event.currentTarget.value))}>
           {ways.map(({ title }, index) => (
             <option key={title} value={index}>

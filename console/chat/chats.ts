@@ -303,7 +303,7 @@ async function takeConnection(): Promise<() => void> {
   const free = await takePlace('chat')
   if (free) return free
   throw new Error(
-    'Other answers are being written. The browser has no connection left for another one: wait for one of them, or stop it.',
+    'The browser has no connection left, since other answers are being written. Wait for one of them, or stop it. Then send this again.',
   )
 }
 

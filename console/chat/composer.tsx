@@ -69,7 +69,7 @@ export function Composer({ chat }: { chat: Chat }) {
       {wrong !== undefined && <Notice kind="error">{wrong}</Notice>}
       {edited !== undefined && (
         <p>
-          You edit an earlier message. It replaces that message and all after it.{' '}
+          You are editing an earlier message. Sending it replaces that message and all after it.{' '}
           <button type="button" class="quiet" onClick={clear}>
             Cancel editing
           </button>
@@ -134,12 +134,12 @@ export function Composer({ chat }: { chat: Chat }) {
           </span>
           {addsMore && (
             <>
-              <button type="submit" title="It waits for a run of its own">
+              <button type="submit" title="Sends it when this answer is done">
                 Queue
               </button>
               <button
                 type="button"
-                title="It reaches the run, if that takes it"
+                title="Sends it to the agent that is answering"
                 onClick={() => send('steer')}
               >
                 Send now
@@ -185,5 +185,5 @@ function whyTooLarge(input: RunInput): string | undefined {
   const most = config.value.maxBodyBytes - OTHER_FIELDS
   const { length } = new TextEncoder().encode(JSON.stringify(input))
   if (length <= most) return undefined
-  return `The message is too large: ${size(length)}. The service takes ${size(most)} at most.`
+  return `The message is too large: ${size(length)}. The service takes ${size(most)} at most. Shorten it, or attach less.`
 }

@@ -112,7 +112,7 @@ function Withdrawal({ withdraw }: { withdraw: () => Promise<void> }) {
   return (
     <div class="actions">
       <Action acting={acting} work={withdraw}>
-        Take it back
+        Remove
       </Action>
       {acting.error !== undefined && <Failure error={acting.error} />}
     </div>
@@ -123,7 +123,7 @@ function Withdrawal({ withdraw }: { withdraw: () => Promise<void> }) {
 function Margin({ turn: { answer } }: { turn: Turn }) {
   const { status, usage, durationMs, runId } = answer.value
   return (
-    <aside class="margin" aria-label="Facts of the answer">
+    <aside class="margin" aria-label="About the answer">
       <Status run={{ status }} />
       {durationMs !== undefined && <span>{duration(durationMs)}</span>}
       {usage !== undefined && usage.totalTokens > 0 && <span>{counted(usage.totalTokens, 'token')}</span>}
@@ -172,7 +172,7 @@ function announcementOf(answer: Answer): string {
   const calls = toolCallsIn(answer)
   switch (answer.status) {
     case 'queued':
-      return 'Your message waits'
+      return 'Your message waits for the answer before it'
     case 'running':
       return 'Answering…'
     case 'failed':
@@ -180,7 +180,7 @@ function announcementOf(answer: Answer): string {
     case 'cancelled':
       return 'Answer stopped'
     case 'input_required':
-      return `The agent waits for you: ${counted(answer.requests.length, 'request')}`
+      return `The agent is waiting for you: ${counted(answer.requests.length, 'request')}`
     default:
       return calls === 0 ? 'Answer complete' : `Answer complete, ${counted(calls, 'tool call')}`
   }

@@ -76,7 +76,7 @@ function Tool({ part, isWhole }: { part: ToolPart; isWhole: boolean }) {
 function stateOf({ isDone, error }: ToolPart, isWhole: boolean): readonly [sign: string, word: string] {
   if (error !== undefined) return ['✗', 'failed']
   if (isDone) return ['✓', 'done']
-  return isWhole ? ['…', 'not ended'] : ['●', 'running']
+  return isWhole ? ['…', 'not done'] : ['●', 'running']
 }
 
 const SIGNS = { started: '●', progress: '●', completed: '✓', failed: '✗' } as const

@@ -41,7 +41,7 @@ export function Requests({
     else await send(isTogether ? answers : [{ ...given, id, digest }])
   }
   return (
-    <section ref={section} class="requests" aria-label="What the agent waits for">
+    <section ref={section} class="requests" aria-label="What the agent asks">
       {requests.length > 1 && (
         <label class="check">
           <input type="checkbox" checked={isTogether} onChange={() => setTogether(!isTogether)} /> Send all{' '}
@@ -93,19 +93,18 @@ function Request(props: RequestProps) {
     <div class="card request">
       {message !== undefined && <p>{visible(message)}</p>}
       {kind === 'approval' ? <Approval {...props} /> : <Question {...props} />}
-      {props.isKept && <p class="soft">Answered. It is sent with the others.</p>}
+      {props.isKept && <p class="soft">Answered. It is sent when you have answered the others.</p>}
     </div>
   )
 }
 
 function Approval({ request, isBusy, take }: RequestProps) {
-  const { toolName = 'a tool', args } = request
+  const { toolName = 'a tool' } = request
   return (
     <>
       <p>
         May <strong>{visible(toolName)}</strong> run with these arguments?
       </p>
-      <JsonView value={args} label={`arguments of ${toolName}`} />
       <Decision request={request} isBusy={isBusy} take={take} />
     </>
   )

@@ -56,11 +56,13 @@ export function Figures({
           </a>
         </dd>
         <dd>
-          {p95Ms === undefined ? 'nothing was done yet' : `half of them; 95 % within ${duration(p95Ms)}`}
+          {p95Ms === undefined
+            ? 'no run is done yet'
+            : `for half of the runs; 95 % took up to ${duration(p95Ms)}`}
         </dd>
       </div>
       <div>
-        <dt>Waits for you</dt>
+        <dt>Waiting for you</dt>
         <dd class="big">
           <a href={hasInbox ? linkTo('approvals') : runsLink({ status: 'waiting' })}>
             {number(hasInbox ? waiting : (stats.counts.input_required ?? 0))}
@@ -85,7 +87,7 @@ export function Figures({
             {isCut && spent !== undefined && <small> at least</small>}
           </a>
         </dd>
-        <dd>{cost === undefined ? 'no run tells its cost' : `${money(cost)} in the last ${span}`}</dd>
+        <dd>{cost === undefined ? 'the cost of runs is not known' : `${money(cost)} in the last ${span}`}</dd>
       </div>
     </dl>
   )

@@ -60,7 +60,9 @@ function Unlisted({ why }: { why: string | null }) {
   return (
     <>
       <h1 tabIndex={-1}>Home</h1>
-      <Notice>{why ?? 'Runs are listed to known users only. Log in, or set `runs.listAnonymous`.'}</Notice>
+      <Notice>
+        {why ?? 'Runs are shown to users who are logged in. Log in, or set `runs.listAnonymous`.'}
+      </Notice>
       <div class="two">
         <Waiting />
       </div>

@@ -1,6 +1,7 @@
+import { lineOf, wishOf } from '../approvals/inbox.ts'
 import { waitingRequests } from '../approvals/live.ts'
 import { catalog, firstRun } from '../catalog.ts'
-import { Ago } from '../parts/ago.tsx'
+import { Ago, Left } from '../parts/ago.tsx'
 import { Empty } from '../parts/empty.tsx'
 import { Heads } from '../parts/heads.tsx'
 import { Section } from '../parts/page.tsx'
@@ -8,7 +9,7 @@ import { Shape } from '../parts/status.tsx'
 import { linkTo } from '../route.ts'
 import { headlineOf } from '../runs/numbers.ts'
 import { config } from '../service.ts'
-import { age, firstLine, money, number, visible } from '../text.ts'
+import { firstLine, money, number, visible } from '../text.ts'
 import { Spark } from './chart.tsx'
 import { ofWhom, runsLink } from './links.ts'
 import type { Stats } from './stats.ts'
@@ -23,42 +24,31 @@ export function Waiting() {
   return (
     <Section
       id="h-wait"
-      title="Waits for you"
+      title="Waiting for you"
       aside={
         <a class="push" href={linkTo('approvals')}>
           All {number(all.length)}
         </a>
       }
     >
-      {all.length === 0 && <p class="soft">Nothing waits.</p>}
+      {all.length === 0 && <p class="soft">Nothing is waiting for you.</p>}
       <ul>
-        {all.slice(0, LINES - 1).map(({ request, run, createdAt, expiresAt }) => (
-          <li key={request.id} class="item">
+        {all.slice(0, LINES - 1).map(waiting => (
+          <li key={waiting.request.id} class="item">
             <i class="i wait" />
             <span>
-              <a href={linkTo('approvals')}>
-                {visible(summaryOf(request.args) || request.message || run.name)}
-              </a>
+              <a href={linkTo('approvals', [waiting.request.id])}>{visible(lineOf(waiting))}</a>
               <br />
-              <span class="soft">
-                {`${visible(run.name)} ${request.kind === 'question' ? 'asks' : `wants ${visible(request.toolName ?? '')}`}`}
-              </span>
+              <span class="soft">{visible(wishOf(waiting))}</span>
             </span>
             <span class="soft">
-              {expiresAt ? `${age(Date.parse(expiresAt) - Date.now())} left` : <Ago at={createdAt} />}
+              {waiting.expiresAt ? <Left until={waiting.expiresAt} /> : <Ago at={waiting.createdAt} />}
             </span>
           </li>
         ))}
       </ul>
     </Section>
   )
-}
-
-/** The first values of arguments, in a line. */
-function summaryOf(args: unknown): string {
-  if (typeof args !== 'object' || args === null) return ''
-  const values = Object.values(args).filter(each => typeof each === 'string' || typeof each === 'number')
-  return values.slice(0, 3).join(', ').slice(0, 120)
 }
 
 /** The runs that failed last, with the reason. */
@@ -74,7 +64,7 @@ export function Failures({ stats: { failures, runs }, span }: { stats: Stats; sp
       }
     >
       {failures.length === 0 && runs.length > 0 && <p class="soft">No run failed.</p>}
-      {runs.length === 0 && <Empty command={firstRun()}>No runs yet. This command makes one:</Empty>}
+      {runs.length === 0 && <Empty command={firstRun()}>No runs yet. This command starts one:</Empty>}
       {failures.length > 0 && (
         <table class="list fails">
           <Heads

@@ -26,7 +26,11 @@ export function Happenings() {
       }
     }
     const onWait = (isWaiting: boolean) =>
-      setWhy(isWaiting ? 'Other windows use all connections of this browser.' : undefined)
+      setWhy(
+        isWaiting
+          ? 'This browser has no connection left. Close another window of the console to see live events here.'
+          : undefined,
+      )
     const watch = async () => {
       while (!signal.aborted) {
         const error = await readWhileShown(signal, onWait, read).catch(failure => failure)
@@ -41,9 +45,11 @@ export function Happenings() {
   }, [])
   return (
     <section aria-labelledby="happens">
-      <h2 id="happens">What happens now</h2>
+      <h2 id="happens">Live events</h2>
       {why !== undefined && <p>{why}</p>}
-      {events.length === 0 && why === undefined && <p class="soft">Nothing yet.</p>}
+      {events.length === 0 && why === undefined && (
+        <p class="soft">Nothing has happened since you opened this screen.</p>
+      )}
       <ul class="happenings">
         {events.map(event => (
           <li key={event.key}>

@@ -11,8 +11,8 @@ function tick(): void {
   now.value = Date.now()
 }
 
-/** The time since a moment (ISO 8601), updated as it passes. `isBare`: without the word "ago". */
-export function Ago({ at, isBare = false }: { at: string; isBare?: boolean }) {
+/** Updates the time while a component is mounted. */
+function useNow(): number {
   useEffect(() => {
     if (shown++ === 0) timer = setInterval(tick, 1000)
     tick()
@@ -20,10 +20,44 @@ export function Ago({ at, isBare = false }: { at: string; isBare?: boolean }) {
       if (--shown === 0) clearInterval(timer)
     }
   }, [])
-  const since = age(now.value - Date.parse(at))
+  return now.value
+}
+
+/**
+ * The time since a moment (ISO 8601), updated as it passes. `isBare`: without the word "ago". `isDue`: the time until a moment that
+ * comes.
+ */
+export function Ago({
+  at,
+  isBare = false,
+  isDue = false,
+}: {
+  at: string
+  isBare?: boolean
+  isDue?: boolean
+}) {
+  const past = useNow() - Date.parse(at)
+  const since = age(Math.abs(isDue ? Math.min(0, past) : Math.max(0, past)))
   return (
     <time dateTime={at} title={new Date(at).toLocaleString()}>
-      {isBare ? since : `${since} ago`}
+      {isDue ? `in ${since}` : isBare ? since : `${since} ago`}
+    </time>
+  )
+}
+
+/** What is left of an hour is shown as what needs someone. */
+const SOON_MS = 3_600_000
+
+/** The time until a moment (ISO 8601), updated as it passes. */
+export function Left({ until }: { until: string }) {
+  const left = Date.parse(until) - useNow()
+  return (
+    <time
+      dateTime={until}
+      title={new Date(until).toLocaleString()}
+      class={left < SOON_MS ? 'wait' : undefined}
+    >
+      {left > 0 ? `${age(left)} left` : 'expired'}
     </time>
   )
 }

@@ -8,7 +8,7 @@ export function CopyButton({ text, label }: { text: string; label: string }) {
       await navigator.clipboard.writeText(text)
       setStatus('Copied')
     } catch {
-      setStatus('Cannot copy')
+      setStatus('Copy failed')
     }
   }
   return (

@@ -17,10 +17,17 @@ const LOOKS: Readonly<Record<string, Look>> = {
   cancelled: { shape: 'off', word: 'Stopped' },
   connected: { shape: 'good', word: 'Connected' },
   connecting: { shape: 'live', word: 'Connecting' },
-  disconnected: { shape: 'off', word: 'Disconnected' },
-  error: { shape: 'bad', word: 'Error' },
+  disconnected: { shape: 'off', word: 'Off' },
+  error: { shape: 'bad', word: 'Failing' },
   delivered: { shape: 'good', word: 'Delivered' },
-  pending: { shape: 'live', word: 'Pending' },
+  pending: { shape: 'queue', word: 'Waiting' },
+  on: { shape: 'good', word: 'On' },
+  off: { shape: 'off', word: 'Off' },
+  revoked: { shape: 'off', word: 'Revoked' },
+  expired: { shape: 'off', word: 'Expired' },
+  within: { shape: 'good', word: 'Enough left' },
+  nearly_used: { shape: 'wait', word: 'Nearly used up' },
+  used_up: { shape: 'bad', word: 'Used up' },
 }
 
 /** What decides whether a run still waits. */

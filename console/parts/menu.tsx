@@ -1,8 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 
-/** More acts or fields, below a button. It closes when something else is touched, or with Escape. */
-export function Menu({ title, children }: { title: string; children: ComponentChildren }) {
+/**
+ * More acts or fields, below a button. It closes when something else is touched, by an act of it, or with Escape. `of` names what it
+ * is about, where several have the same title.
+ */
+export function Menu({ title, of, children }: { title: string; of?: string; children: ComponentChildren }) {
   const menu = useRef<HTMLDetailsElement>(null)
   useEffect(() => {
     const controller = new AbortController()
@@ -28,10 +31,16 @@ export function Menu({ title, children }: { title: string; children: ComponentCh
     )
     return () => controller.abort()
   }, [])
+  // A dialog that an act opens gives the focus back to where it was.
+  const chosen = ({ target }: Event) => {
+    if (!(target as Element).closest('button') || !menu.current) return
+    menu.current.querySelector('summary')?.focus()
+    menu.current.open = false
+  }
   return (
     <details ref={menu} class="menu">
-      <summary>{title}</summary>
-      <div>{children}</div>
+      <summary aria-label={of && `${title}: ${of}`}>{title}</summary>
+      <div onClickCapture={chosen}>{children}</div>
     </details>
   )
 }

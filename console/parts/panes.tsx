@@ -17,11 +17,11 @@ export function Panes({
   const isOpen = Boolean(children)
   return (
     <div class={isOpen ? 'panes open' : 'panes'}>
-      <section class="pane" aria-label={`${all}: the list`}>
+      <section class="pane" aria-label={`${all}: list`}>
         {list}
       </section>
       {isOpen && (
-        <section class="pane one" aria-label="The one that is chosen">
+        <section class="pane one" aria-label="Details">
           <a class="back" href={linkTo(screen, [], Object.fromEntries(query))}>
             ‹ {all}
           </a>

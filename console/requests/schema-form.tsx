@@ -1,9 +1,6 @@
 import type { ComponentChildren } from 'preact'
-import { useState } from 'preact/hooks'
-import { Notice } from '../parts/notice.tsx'
-import { messageOf } from '../service.ts'
-import { visible } from '../text.ts'
-import { type Field, fieldsOf, formValue } from './schema.ts'
+import { Fields } from './fields.tsx'
+import { useForm } from './form.ts'
 
 /** A form for a value of a JSON Schema. */
 export function SchemaForm({
@@ -14,6 +11,7 @@ export function SchemaForm({
   isBusy,
   take,
   children,
+  error,
 }: {
   schema: unknown
   /** The label of a value that is not an object, and has no title of its own. */
@@ -26,60 +24,27 @@ export function SchemaForm({
   take: (value: unknown) => void
   /** Content before the fields. */
   children?: ComponentChildren
+  /** Content between the fields and the button. */
+  error?: ComponentChildren
 }) {
-  const fields = fieldsOf(schema, title)
-  const [wrong, setWrong] = useState<string>()
+  const form = useForm(id, schema, title)
   const submit = (event: SubmitEvent) => {
     event.preventDefault()
-    const { elements } = event.currentTarget as HTMLFormElement
-    const read = ({ name, kind }: Field) => {
-      const input = elements.namedItem(`field-${name}`) as HTMLInputElement
-      return kind === 'boolean' ? String(input.checked) : input.value
-    }
-    try {
-      const value = formValue(fields, read)
-      setWrong(undefined)
-      take(value)
-    } catch (error) {
-      setWrong(messageOf(error))
-    }
+    const read = form.read()
+    if (read) take(read.value)
   }
   return (
-    <form onSubmit={submit}>
-      {children}
-      {fields.map(field => (
-        <div key={field.name} class={field.kind === 'boolean' ? 'check' : undefined}>
-          <label for={`${id}-${field.name}`}>
-            {visible(field.label)}
-            {field.kind === 'json' && ' as JSON'}
-          </label>
-          <Input field={field} id={`${id}-${field.name}`} />
-        </div>
-      ))}
-      {wrong !== undefined && <Notice kind="error">{wrong}</Notice>}
-      <p class="actions">
+    <form onSubmit={submit} noValidate>
+      <div class="form">
+        {children}
+        <Fields form={form} />
+        {error}
+      </div>
+      <p class="actions decide">
         <button type="submit" class="main" disabled={isBusy}>
           {action}
         </button>
       </p>
     </form>
-  )
-}
-
-function Input({ field: { name, kind, choices, isRequired }, id }: { field: Field; id: string }) {
-  const all = { id, name: `field-${name}`, required: isRequired }
-  if (kind === 'json') return <textarea {...all} rows={4} spellcheck={false} />
-  if (kind === 'boolean') return <input id={id} name={all.name} type="checkbox" />
-  if (kind === 'number') return <input {...all} type="number" step="any" />
-  if (kind === 'text') return <input {...all} />
-  return (
-    <select {...all}>
-      {!isRequired && <option value="">–</option>}
-      {choices.map((choice, index) => (
-        <option key={index} value={index}>
-          {visible(typeof choice === 'string' ? choice : JSON.stringify(choice))}
-        </option>
-      ))}
-    </select>
   )
 }

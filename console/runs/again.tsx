@@ -1,6 +1,8 @@
 import { useRef, useState } from 'preact/hooks'
 import type { RunInput, RunRecord } from '../../src/client/index.ts'
 import { Dialog } from '../parts/dialog.tsx'
+import { Field, Misfilled } from '../parts/form.tsx'
+import { textIn } from '../parts/typed.ts'
 import { goTo, route } from '../route.ts'
 import { client, providerKeys } from '../service.ts'
 
@@ -15,7 +17,7 @@ export function Changed({ record: { id, sessionId = '' }, input }: { record: Run
   const isText = typeof input === 'string'
   const before = isText ? input : JSON.stringify(input, undefined, 2)
   const start = async (form: FormData) => {
-    const [text, session] = [String(form.get('input')), String(form.get('session')).trim()]
+    const [text, session] = [String(form.get('input')), textIn(form, 'sessionId')]
     const changes = {
       ...(text !== before && { input: isText ? text : partsIn(text) }),
       ...(session !== sessionId && { sessionId: session || null }),
@@ -31,16 +33,14 @@ export function Changed({ record: { id, sessionId = '' }, input }: { record: Run
       <Dialog dialog={dialog} title="Edit and run again" submit="Run" work={start}>
         {isShown && (
           <>
-            <label>
-              {isText ? 'Input' : 'Input: its parts as JSON'}
-              <textarea name="input" rows={8} required dir="auto">
+            <Field name="input" label={isText ? 'Input' : 'Input: its parts as JSON'}>
+              <textarea rows={8} required dir="auto">
                 {before}
               </textarea>
-            </label>
-            <label>
-              Session
-              <input name="session" maxLength={500} defaultValue={sessionId} placeholder="None" />
-            </label>
+            </Field>
+            <Field name="sessionId" label="Session">
+              <input maxLength={500} defaultValue={sessionId} placeholder="None" />
+            </Field>
           </>
         )}
       </Dialog>
@@ -52,6 +52,7 @@ function partsIn(text: string): RunInput {
   try {
     return JSON.parse(text)
   } catch {
-    throw new Error('The input is not JSON: look for a missing quote, comma or bracket')
+    const message = 'This is not JSON. Look for a missing quote, comma or bracket.'
+    throw new Misfilled([{ path: 'input', message }])
   }
 }

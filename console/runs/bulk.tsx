@@ -24,8 +24,8 @@ const isAtWork = ({ status }: RunSummary) => status === 'running' || status === 
 
 const ACTS: Readonly<Record<string, Act>> = {
   cancel: {
-    title: 'Cancel',
-    done: 'cancelled',
+    title: 'Stop',
+    done: 'stopped',
     isFor: run =>
       (isAtWork(run) || run.waiting === true) && run.taskId === undefined && may('cancel', run.owner),
     work: ({ id, owner }) => clientOf(owner).runs.cancel(id),
@@ -125,7 +125,7 @@ function Doing({ act, filters, close }: { act: Act; filters: Filters; close: () 
           </button>
         )}
         <button type="button" onClick={leave}>
-          {step.is === 'done' ? 'Close' : step.is === 'working' ? 'Stop' : 'Back'}
+          {step.is === 'done' ? 'Close' : step.is === 'working' ? 'Stop here' : 'Cancel'}
         </button>
       </p>
     </form>
@@ -139,9 +139,9 @@ function Told({ act: { title, done }, step }: { act: Act; step: Step }) {
     const all = `${title} ${number(step.runs.length)} runs?`
     return (
       <p>
-        {step.runs.length === 0 ? 'None of these runs allows it.' : all}
-        {title === 'Delete' && step.runs.length > 0 && ' They and their files are gone then.'}
-        {step.isCut && ` Only the newest ${number(MOST)} were looked at.`}
+        {step.runs.length === 0 ? 'This is possible with none of these runs.' : all}
+        {title === 'Delete' && step.runs.length > 0 && ' They and their files are deleted for good.'}
+        {step.isCut && ` These are only among the newest ${number(MOST)}: do it again for the others.`}
       </p>
     )
   }

@@ -1,53 +1,25 @@
-import { useRef } from 'preact/hooks'
 import { catalog } from '../catalog.ts'
 import type { Pages } from '../pages.ts'
 import { lookOf } from '../parts/look.ts'
 import { Menu } from '../parts/menu.tsx'
+import { Rated, wordOf } from '../parts/rating.tsx'
+import { SearchField } from '../parts/search.tsx'
 import { linkTo } from '../route.ts'
 import { config } from '../service.ts'
-import { useKey } from '../shell/press.ts'
 import { number, visible } from '../text.ts'
 import { FILTERS, type Filters, filtersOf, KINDS, queryOf, SPANS } from './filters.ts'
 import { countsOf, type Listed, outliers, type Quick } from './numbers.ts'
 import { to } from './to.ts'
 
-/** Milliseconds after the last key before a search begins. */
-const PAUSE_MS = 300
-
-/** The field that searches runs. `/` goes to it. */
-export function Search({ filters }: { filters: Filters }) {
-  const field = useRef<HTMLInputElement>(null)
-  const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  const search = (text: string) => {
-    clearTimeout(timer.current)
-    const { search: before = '', ...rest } = filters
-    const typed = text.trim()
-    if (typed !== before) to(typed === '' ? rest : { ...rest, search: typed })
-  }
-  useKey('/', () => field.current?.focus())
+/** The field that searches runs. */
+export function Search({ filters: { search = '', ...rest } }: { filters: Filters }) {
   return (
-    <form
-      class="search"
-      onSubmit={event => {
-        event.preventDefault()
-        search(field.current?.value ?? '')
-      }}
-    >
-      <input
-        ref={field}
-        key={filters.search === undefined ? 'none' : 'some'}
-        type="search"
-        aria-label="Search runs"
-        placeholder="Search input, output and errors"
-        maxLength={200}
-        defaultValue={filters.search ?? ''}
-        onInput={({ currentTarget }) => {
-          clearTimeout(timer.current)
-          timer.current = setTimeout(() => search(currentTarget.value), PAUSE_MS)
-        }}
-      />
-      <kbd>/</kbd>
-    </form>
+    <SearchField
+      value={search}
+      label="Search runs"
+      placeholder="Search input, output and errors"
+      onSearch={typed => to(typed === '' ? rest : { ...rest, search: typed })}
+    />
   )
 }
 
@@ -106,6 +78,20 @@ export function Choices({ filters }: { filters: Filters }) {
         ))}
       </select>
       <Menu title="More">
+        {hasFeedback() && (
+          <label>
+            Feedback
+            <select name="feedback" value={filters.feedback ?? ''}>
+              <option value="">With or without</option>
+              <option value="any">With some</option>
+              {(['positive', 'negative', 'neutral'] as const).map(each => (
+                <option key={each} value={each}>
+                  {wordOf(each)}
+                </option>
+              ))}
+            </select>
+          </label>
+        )}
         <label>
           Session
           <input name="sessionId" value={filters.sessionId ?? ''} />
@@ -123,6 +109,9 @@ export function Choices({ filters }: { filters: Filters }) {
   )
 }
 
+/** Whether people can say what they think of runs. */
+const hasFeedback = () => config.value.plugins.includes('sessions')
+
 /** The quick choices by status. */
 const BY_STATUS = ['failed', 'waiting', 'running', 'queued', 'completed', 'cancelled'] as const
 
@@ -134,8 +123,8 @@ const WHY: Readonly<Record<Quick, string>> = {
 
 /** Quick choices. Each has an address, and tells how many runs it has where all of them are known. */
 export function Chips({ filters, pages: { items, nextCursor } }: { filters: Filters; pages: Pages<Listed> }) {
-  const { status, quick, ...rest } = filters
-  const isAll = status === undefined
+  const { status, quick, feedback, ...rest } = filters
+  const isAll = status === undefined && feedback === undefined
   const counts = countsOf(items)
   const plus = nextCursor === null ? '' : '+'
   const count = (value: number) => isAll && value > 0 && <b>{number(value) + plus}</b>
@@ -156,6 +145,18 @@ export function Chips({ filters, pages: { items, nextCursor } }: { filters: Filt
           </Chip>
         )
       })}
+      {hasFeedback() &&
+        (['positive', 'negative'] as const).map(each => (
+          <Chip
+            key={each}
+            to={{ ...rest, feedback: each }}
+            isOn={feedback === each}
+            title={`Feedback: ${wordOf(each)}`}
+          >
+            <Rated rating={each} isBeside />
+            {wordOf(each)} {count(items.filter(run => run.feedback === each).length)}
+          </Chip>
+        ))}
       {(['slow', 'costly'] as const).map(each => (
         <Chip key={each} to={{ ...rest, quick: each }} isOn={quick === each} title={WHY[each]}>
           {each === 'slow' ? 'Slow' : 'Costly'} {count(outliers(items, each).length)}

@@ -28,7 +28,7 @@ export function EventRows({ log: { events, isWhole } }: { log: RunLog; version: 
         />
       )}
       {event && (
-        <section aria-label="The event that is chosen">
+        <section aria-label="Details of the event">
           <h3>Event {chosen! + 1}</h3>
           <JsonView key={chosen} value={event} label={`event ${chosen! + 1}`} />
         </section>

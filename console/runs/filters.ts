@@ -24,6 +24,9 @@ export const SPANS: Readonly<Record<string, number>> = {
   week: 7 * 86_400_000,
 }
 
+/** What was said of a run: any words, or these ratings. */
+export const FEEDBACK = ['any', 'positive', 'negative', 'neutral'] as const
+
 /** Names of the filters in the address. */
 export const FILTERS = [
   'kind',
@@ -33,6 +36,7 @@ export const FILTERS = [
   'since',
   'until',
   'owner',
+  'feedback',
   'search',
   'last',
   'sort',
@@ -68,6 +72,7 @@ export function filtersOf(query: URLSearchParams): Filters {
     since: timeOf('since'),
     until: timeOf('until'),
     owner: query.get('owner'),
+    feedback: oneOf(FEEDBACK, 'feedback'),
     search: query.get('search')?.trim().slice(0, 200),
     last: oneOf(Object.keys(SPANS), 'last'),
     sort: oneOf(SORTS, 'sort'),
@@ -95,7 +100,7 @@ export function queryOf(filters: Filters): Readonly<Record<string, string>> {
 
 /** Whether a run fits the filters. Undefined if only the service knows. */
 export function fits(run: Listed, filters: Filters): boolean | undefined {
-  const { kind, name, sessionId, status, since, until, last, search } = filters
+  const { kind, name, sessionId, status, feedback, since, until, last, search } = filters
   const at = Date.parse(run.createdAt)
   const isWithin =
     !(last && at < Date.now() - SPANS[last]!) &&
@@ -106,6 +111,7 @@ export function fits(run: Listed, filters: Filters): boolean | undefined {
     (!name || run.name === name) &&
     (!sessionId || run.sessionId === sessionId)
   const isThere = !status || (status === 'waiting' ? run.waiting === true : run.status === status)
-  if (!isWithin || !isNamed || !isThere) return false
+  const isSaid = !feedback || (feedback === 'any' ? run.feedback !== undefined : run.feedback === feedback)
+  if (!isWithin || !isNamed || !isThere || !isSaid) return false
   return search ? undefined : true
 }

@@ -12,7 +12,7 @@ import { type Listed, merged, outliers, sorted } from './numbers.ts'
 import { RunTable } from './table.tsx'
 
 const ABSENT =
-  'The service lists runs to nobody. Use an `authenticate` middleware, or set `runs.listAnonymous`.'
+  'This service shows runs to nobody. To show them, add an `authenticate` middleware, or set `runs.listAnonymous`.'
 
 /** Runs of a page, and the most that are loaded to sort them, or to find those far above the middle. */
 const PAGE = 100
@@ -64,7 +64,11 @@ export function RunList({ filters, chosen }: { filters: Filters; chosen: string 
       {shown.length > 0 && <RunTable runs={shown} filters={filters} chosen={chosen} />}
       <More
         pages={quick && shown.length === 0 && items.length > 0 ? { ...pages, items: [] } : pages}
-        none={isFiltered(filters) ? 'No run fits.' : 'There are no runs yet.'}
+        none={
+          isFiltered(filters)
+            ? 'No run matches. Change the filters, or clear them.'
+            : 'There are no runs yet.'
+        }
         absent={ABSENT}
         command={isFiltered(filters) ? undefined : firstRun()}
       />

@@ -15,6 +15,7 @@ import { goTo, linkTo, route } from '../route.ts'
 import { client, config, may, providerKeys } from '../service.ts'
 import { duration, money, number, visible } from '../text.ts'
 import { Changed } from './again.tsx'
+import { SaveAsCase } from './case.tsx'
 import { Compare } from './compare.tsx'
 import { EventRows } from './event-rows.tsx'
 import { FeedbackForm } from './feedback.tsx'
@@ -37,7 +38,7 @@ export function Run({ id }: { id: string }) {
       {log?.isLost && <Notice>The connection is lost. The console tries again.</Notice>}
       {log?.isWaiting && (
         <Notice>
-          Other windows use all connections of this browser. This run is followed when one is free.
+          This browser has no connection left. Close another window of the console to see this run live.
         </Notice>
       )}
       {!record && error === undefined && <Loading />}
@@ -56,23 +57,32 @@ export function Run({ id }: { id: string }) {
             />
           ))}
           {!(isCompared && record.retryOf) && <Story record={record} log={log!} version={version} />}
+          <Judging key={id} record={record} log={log!} owner={owner} />
           <Views log={log!} record={record} version={version} />
-          {record.status !== 'queued' &&
-            record.status !== 'running' &&
-            config.value.plugins.includes('sessions') &&
-            may('feedback', owner) && (
-              <FeedbackForm key={id} id={id} query={owner === undefined ? {} : { owner }} />
-            )}
         </>
       )}
     </>
   )
 }
 
+/** What people say of a run that has ended, and what tests shall learn from it. */
+function Judging({ record, log, owner }: { record: RunRecord; log: RunLog; owner: string | undefined }) {
+  const { id, status } = record
+  if (status === 'queued' || status === 'running') return null
+  if (!config.value.plugins.includes('sessions') || !may('feedback', owner))
+    return <SaveAsCase record={record} log={log} />
+  return (
+    <FeedbackForm id={id} query={owner === undefined ? {} : { owner }}>
+      {said => <SaveAsCase record={record} log={log} said={said} />}
+    </FeedbackForm>
+  )
+}
+
 /** The state, where it belongs, and what it is about. */
 function Title({ record, owner }: { record: RunRecord; owner: string | undefined }) {
   const { id, kind, name, createdAt, sessionId, userId } = record
-  const hasSession = sessionId !== undefined && config.value.plugins.includes('sessions')
+  const hasSession =
+    sessionId !== undefined && config.value.plugins.includes('sessions') && may('read_input', owner)
   return (
     <div class="title">
       <p class="actions soft">
@@ -82,7 +92,7 @@ function Title({ record, owner }: { record: RunRecord; owner: string | undefined
         </a>
         <Time at={createdAt} />
         {hasSession && (
-          <a class="inline" href={linkTo('sessions', [kind, name, sessionId])}>
+          <a class="inline" href={linkTo('sessions', [kind, name, sessionId], owner ? { of: owner } : {})}>
             session
           </a>
         )}
@@ -122,7 +132,7 @@ function Numbers({ record, log }: { record: RunRecord; log: RunLog; version: num
               {failed > 0 && <span class="bad">, {number(failed)} failed</span>}
             </>
           ),
-          Position: position,
+          'Place in the queue': position,
           Continues: run(continuedFrom),
           'Continued by': run(continuedBy),
           Repeats: run(retryOf),

@@ -65,7 +65,7 @@ function Output({ record, log }: { record: RunRecord; log: RunLog }) {
   return (
     <Section
       id="output"
-      title={record.error ? 'Output until then' : 'Output'}
+      title={record.error ? 'Output before the error' : 'Output'}
       aside={
         <>
           {text !== '' && (

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { Ago } from '../parts/ago.tsx'
 import { lookOf, shownStatus } from '../parts/look.ts'
+import { Rated } from '../parts/rating.tsx'
 import { Shape } from '../parts/status.tsx'
 import { linkTo } from '../route.ts'
 import { duration, money, number, visible } from '../text.ts'
@@ -138,6 +139,7 @@ function Line({
         <Shape status={status} />
       </td>
       <td>
+        {run.feedback && <Rated rating={run.feedback} />}
         <a
           href={linkTo('runs', [id], owner ? { ...query, of: owner } : query)}
           data-at={at}

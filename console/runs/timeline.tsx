@@ -54,7 +54,7 @@ export function Timeline({ log: { id, bars, isWhole, record } }: { log: RunLog; 
   if (all.length === 0)
     return (
       <p class="soft" aria-busy={!isWhole}>
-        {isWhole ? 'Nothing that took time is known of this run.' : 'No events yet…'}
+        {isWhole ? 'Nothing is recorded of what this run did.' : 'Nothing has happened yet…'}
       </p>
     )
   const span = zoom ?? { from: 0, to: Math.max(end, 1) }
@@ -75,7 +75,7 @@ export function Timeline({ log: { id, bars, isWhole, record } }: { log: RunLog; 
             />
             <Zoom span={span} end={end} around={open ?? undefined} zoom={setZoom} />
           </span>
-          <fieldset class="seg" aria-label="Which bars">
+          <fieldset class="seg" aria-label="What is shown">
             {(Object.keys(CHOICES) as Choice[]).map(each => (
               <button key={each} type="button" aria-pressed={each === choice} onClick={() => choose(each)}>
                 {each}
@@ -87,7 +87,7 @@ export function Timeline({ log: { id, bars, isWhole, record } }: { log: RunLog; 
     >
       <div class="timeline">
         <Axis span={span} isTimed={isTimed} />
-        {shown.length === 0 && <p class="soft">Nothing fits.</p>}
+        {shown.length === 0 && <p class="soft">Nothing matches. Choose another filter.</p>}
         <ol ref={list} class="flow" aria-label="Timeline">
           {first > 0 && <li class="gap" aria-hidden="true" style={{ height: `${first * height}px` }} />}
           {shown.slice(first, to).map((bar, index) => (
@@ -107,8 +107,10 @@ export function Timeline({ log: { id, bars, isWhole, record } }: { log: RunLog; 
             <li class="gap" aria-hidden="true" style={{ height: `${(shown.length - to) * height}px` }} />
           )}
         </ol>
-        {!isTimed && <p class="soft small">The events have no times: this is their order.</p>}
-        {record?.status === 'running' && <p class="soft small">The run goes on.</p>}
+        {!isTimed && (
+          <p class="soft small">The times of these steps are not recorded. They stand in their order.</p>
+        )}
+        {record?.status === 'running' && <p class="soft small">The run is not over.</p>}
       </div>
     </Section>
   )
@@ -226,7 +228,7 @@ function BarRow({
           <span class={`cut ${kind === 'step' ? 'lead' : ''}`}>
             {visible(label)} {isNamed && <span class="soft">{visible(agent)}</span>}{' '}
             {error !== undefined && <span class="bad">{visible(error)}</span>}
-            {state === 'open' && <span class="live">at work</span>}
+            {state === 'open' && <span class="live">running</span>}
             {state === 'cut' && <span class="soft">cut off</span>}
           </span>
         </span>
@@ -329,7 +331,7 @@ function Details({ bar, id }: { bar: Bar; id: string }) {
           <JsonView value={value} label={`${title.toLowerCase()} of ${label}`} />
         </div>
       ))}
-      {known.length === 0 && error === undefined && <p class="soft">Nothing more is known.</p>}
+      {known.length === 0 && error === undefined && <p class="soft">Nothing more is recorded.</p>}
       {bar.id !== undefined && state === 'done' && <GoOn id={id} from={bar.id} />}
     </section>
   )

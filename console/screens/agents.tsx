@@ -8,7 +8,7 @@ import { Loading } from '../parts/page.tsx'
 import { linkTo, route } from '../route.ts'
 import { visible } from '../text.ts'
 
-const ABSENT = 'The service does not list what it serves (`registry: false`).'
+const ABSENT = 'This service lists no agents, since `registry` is `false`.'
 
 /** What the service serves, or the page of one. An operator pauses it. */
 export function Agents() {
@@ -22,9 +22,11 @@ export function Agents() {
       {!isLoaded && <Loading />}
       {error !== undefined && <Failure error={error} absent={ABSENT} />}
       {isLoaded && error === undefined && isKind(kind) && name !== undefined && (
-        <Notice>The service has no {`${kind} ${visible(name)}`}.</Notice>
+        <Notice>This service has no {`${kind} ${visible(name)}`}.</Notice>
       )}
-      {isLoaded && error === undefined && targets.length === 0 && <Notice>The service has no agents.</Notice>}
+      {isLoaded && error === undefined && targets.length === 0 && (
+        <Notice>This service has no agents yet. To add one, make an `Agent` in its code.</Notice>
+      )}
       <ul class="cards">
         {targets.map(target => (
           <li key={`${target.kind} ${target.name}`} class="card">

@@ -1,92 +1,105 @@
 import type { BudgetState } from '../../src/features/budgets/routes.ts'
-import { askAsAdmin } from '../admin/ask.ts'
-import { ofAdmin } from '../admin/token.ts'
-import { ForgetToken, TokenForm } from '../admin/token-form.tsx'
-import { usePages } from '../pages.ts'
+import { useListed } from '../admin/ask.ts'
+import { ForAdmins } from '../admin/for-admins.tsx'
+import { ForgetToken } from '../admin/token-form.tsx'
 import { Facts } from '../parts/facts.tsx'
-import { More } from '../parts/more.tsx'
-import { Notice } from '../parts/notice.tsx'
+import { Managed } from '../parts/managed.tsx'
 import { Time } from '../parts/time.tsx'
 import { config } from '../service.ts'
 import { money, number, visible } from '../text.ts'
 
-const ABSENT = 'The service has no budgets. Give it the plugin `budgets(…)` of `servable/budgets`.'
+const ABSENT = 'This service has no budgets. To add them, add the plugin `budgets(…)` of `servable/budgets`.'
 
-/** The spending of each budget. An administrator sees all keys. */
+/** The part of a budget from which on it is nearly used up. */
+const NEARLY = 0.8
+
+/** The spending of each budget, for administrators. */
 export function Budgets() {
+  const isThere = config.value.plugins.includes('budgets')
   return (
-    <>
-      <h1 tabIndex={-1}>Budgets</h1>
-      <Shown />
-    </>
+    <ForAdmins title="Budgets" right="budgets" isThere={isThere} absent={ABSENT}>
+      <Opened />
+    </ForAdmins>
   )
 }
 
-function Shown() {
-  if (!config.value.plugins.includes('budgets')) return <Notice>{ABSENT}</Notice>
-  return !ofAdmin.isOpen('budgets') ? <TokenForm what="Budgets" label="Administration" /> : <List />
-}
-
-function List() {
-  const pages = usePages('', async (cursor, signal) => {
-    const query = cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`
-    const page = await askAsAdmin<{ budgets: BudgetState[]; nextCursor: string | null }>(
-      `/budgets/all${query}`,
-      { signal },
-    )
-    return { items: page.budgets, nextCursor: page.nextCursor }
-  })
+function Opened() {
+  const pages = useListed<BudgetState>('budgets', '/budgets/all')
   return (
-    <>
-      <ForgetToken />
-      <ul class="cards">
-        {pages.items.map(each => (
-          <li key={`${each.name} ${each.key}`} class="card">
-            <Card budget={each} />
-          </li>
-        ))}
-      </ul>
-      <More pages={pages} none="Nothing was spent yet." absent={ABSENT} />
-    </>
+    <Managed
+      of={{
+        title: 'Budgets',
+        what: 'How much may be spent in a period of time. The limits are set in the code of the service.',
+        pages,
+        heads: ['For', 'Spent', 'Begins again'],
+        row: ({ name, key = '', resetAt, ...amounts }) => {
+          const bars = barsOf(amounts)
+          const share = Math.max(0, ...bars.map(({ spent, held, max }) => (spent + held) / max))
+          return {
+            id: `${name} ${key}`,
+            name: key === '' ? name : key,
+            status: share >= 1 ? 'used_up' : share >= NEARLY ? 'nearly_used' : 'within',
+            about: bars
+              .map(({ spent, max, write, unit }) => `${write(spent)} of ${write(max)}${unit}`)
+              .join(', '),
+            due: resetAt,
+          }
+        },
+        detail: budget => <Details of={budget} />,
+        above: <ForgetToken />,
+        none: 'Nothing has been spent yet. A budget is listed after its first run.',
+        absent: ABSENT,
+      }}
+    />
   )
 }
 
-function Card({ budget }: { budget: BudgetState }) {
-  const {
-    name,
-    key = '',
-    resetAt,
-    maxCostUsd,
-    spentUsd,
-    heldUsd,
-    maxTokens,
-    spentTokens,
-    heldTokens,
-  } = budget
-  return (
-    <>
-      <h2>{`${name}: ${visible(key)}`}</h2>
-      <Bar what="Cost" spent={spentUsd} held={heldUsd} max={maxCostUsd} write={money} />
-      <Bar what="Tokens" spent={spentTokens} held={heldTokens} max={maxTokens} write={number} />
-      <Facts facts={{ 'Begins again': <Time at={resetAt} /> }} />
-    </>
-  )
-}
-
-interface BarOf {
+interface Bar {
   readonly what: string
-  readonly spent: number | undefined
-  readonly held: number | undefined
-  readonly max: number | undefined
+  readonly spent: number
+  readonly held: number
+  readonly max: number
   readonly write: (value: number) => string
+  readonly unit: string
 }
 
-function Bar({ what, spent = 0, held = 0, max, write }: BarOf) {
-  if (max === undefined) return null
+type Amounts = Omit<BudgetState, 'name' | 'key' | 'windowMs' | 'startsAt' | 'resetAt'>
+
+/** What is limited of a budget. */
+function barsOf({
+  maxCostUsd,
+  spentUsd = 0,
+  heldUsd = 0,
+  maxTokens,
+  spentTokens = 0,
+  heldTokens = 0,
+}: Amounts): readonly Bar[] {
+  const cost = { what: 'Cost', spent: spentUsd, held: heldUsd, max: maxCostUsd, write: money, unit: '' }
+  const tokens = {
+    ...{ what: 'Tokens', spent: spentTokens, held: heldTokens, max: maxTokens, write: number },
+    unit: ' tokens',
+  }
+  return [cost, tokens].filter((bar): bar is Bar => bar.max !== undefined)
+}
+
+function Details({ of }: { of: BudgetState }) {
+  const { name, key = '', startsAt, resetAt } = of
   return (
-    <label>
-      {`${what}: ${write(spent)} of ${write(max)}${held > 0 ? `, and ${write(held)} held` : ''} `}
-      <meter min={0} max={max} high={max * 0.8} value={Math.min(spent + held, max)} />
-    </label>
+    <>
+      {barsOf(of).map(({ what, spent, held, max, write }) => (
+        <label key={what} class="field">
+          {`${what}: ${write(spent)} of ${write(max)} spent${held > 0 ? `, ${write(held)} set aside for runs at work` : ''}`}
+          <meter min={0} max={max} high={max * NEARLY} value={Math.min(spent + held, max)} />
+        </label>
+      ))}
+      <Facts
+        facts={{
+          Budget: visible(name),
+          For: visible(key),
+          Since: <Time at={startsAt} />,
+          'Begins again': <Time at={resetAt} />,
+        }}
+      />
+    </>
   )
 }

@@ -9,16 +9,19 @@ import { addressOf, ask, config } from '../service.ts'
 import { visible } from '../text.ts'
 
 /** The versions in which a card can be requested. */
-const VERSIONS: Readonly<Record<string, string>> = { '': 'as sent', '1.0': '1.0', '0.3': '0.3' }
+const VERSIONS: Readonly<Record<string, string>> = { '': 'default', '1.0': '1.0', '0.3': '0.3' }
 
 /** The A2A cards of the service: one for all agents, and one for each. */
 export function Cards() {
   const { card } = config.value.links
   return (
     <>
-      <h1 tabIndex={-1}>Cards</h1>
+      <h1 tabIndex={-1}>Agent cards</h1>
+      <p class="soft">What other agents read about yours before they call them (protocol A2A).</p>
       {card === undefined ? (
-        <Notice>The service has no A2A cards. Set `a2a: true` to offer its agents to other agents.</Notice>
+        <Notice>
+          This service has no agent cards. To offer its agents to other agents, set `a2a: true`.
+        </Notice>
       ) : (
         <Card card={card} />
       )}
@@ -40,7 +43,7 @@ function Card({ card }: { card: string }) {
       <p class="actions">
         {agent && <a href={linkTo('cards', [], Object.fromEntries(query))}>← The card of all agents</a>}
         <label>
-          Form{' '}
+          Version of A2A{' '}
           <select
             value={version}
             onChange={event => goTo('cards', path, { version: event.currentTarget.value })}
@@ -86,7 +89,7 @@ function Shown({
           Version: version,
           Provider: provider,
           Capabilities: capabilities.join(', ') || 'none',
-          'Authenticates by': security.join(', ') || 'nothing',
+          'Callers authenticate by': security.join(', ') || 'nothing',
           Signatures: signatures,
         }}
       />

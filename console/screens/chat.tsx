@@ -14,7 +14,7 @@ import { linkTo, route } from '../route.ts'
 import { visible } from '../text.ts'
 
 const ABSENT =
-  'The service does not list what it serves (`registry: false`). Open a chat by its address: `#/chat/agent/<name>`.'
+  'This service lists no agents, since `registry` is `false`. Open a chat by its address: `#/chat/agent/NAME`.'
 
 /** Chats with agents, teams and workflows. */
 export function Chat() {
@@ -28,7 +28,9 @@ export function Chat() {
         <h1 tabIndex={-1}>Chat</h1>
         {!isLoaded && <Loading />}
         {error !== undefined && <Failure error={error} absent={ABSENT} />}
-        {isLoaded && error === undefined && <Notice>The service has no agents.</Notice>}
+        {isLoaded && error === undefined && (
+          <Notice>This service has no agents yet. To add one, make an `Agent` in its code.</Notice>
+        )}
       </div>
     )
   }
@@ -80,7 +82,11 @@ function Conversation({
         <Settings chat={chat} />
       </header>
       <div class="turns">
-        {paused && <Notice>New runs are refused: it is paused. {visible(paused.reason ?? '')}</Notice>}
+        {paused && (
+          <Notice>
+            {visible(chat.name)} is paused and takes no messages now. {visible(paused.reason ?? '')}
+          </Notice>
+        )}
         {failure.value !== undefined && <Failure error={failure.value} />}
         {earlier.value !== null && (
           <button type="button" disabled={isLoading.value} onClick={() => void chat.load()}>

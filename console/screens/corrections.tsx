@@ -2,18 +2,22 @@ import { useState } from 'preact/hooks'
 import type { Correction } from '../../src/agents/corrections.ts'
 import { useLoaded } from '../loading.ts'
 import { usePages } from '../pages.ts'
-import { useActing } from '../parts/action.tsx'
+import { Action, useActing } from '../parts/action.tsx'
 import { Facts } from '../parts/facts.tsx'
+import { Field, Form } from '../parts/form.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { More } from '../parts/more.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
+import { Loading } from '../parts/page.tsx'
+import { save } from '../parts/save.ts'
 import { Time } from '../parts/time.tsx'
+import { textIn } from '../parts/typed.ts'
 import { goTo, linkTo, route } from '../route.ts'
-import { client } from '../service.ts'
-import { typedValue } from '../text.ts'
+import { client, send } from '../service.ts'
+import { typedValue, visible } from '../text.ts'
 
-const NO_LIST = 'The service lists no agents. Set `autoDiscovery` to list them.'
-const ABSENT = 'This agent takes no corrections. Give it `corrections: true`.'
+const NO_LIST = 'This service lists no agents. To list them, set `autoDiscovery`.'
+const ABSENT = 'This agent takes no corrections. To let it take them, give it `corrections: true`.'
 
 /** Corrections by people, by agent. */
 export function Corrections() {
@@ -24,8 +28,10 @@ export function Corrections() {
     <>
       <h1 tabIndex={-1}>Corrections</h1>
       {error !== undefined && <Failure error={error} absent={NO_LIST} />}
-      {isLoading && <p aria-busy="true">Loading…</p>}
-      {takers?.length === 0 && <Notice>No agent takes corrections. Give one `corrections: true`.</Notice>}
+      {isLoading && <Loading />}
+      {takers?.length === 0 && (
+        <Notice>No agent takes corrections. To let one take them, give it `corrections: true`.</Notice>
+      )}
       {takers && takers.length > 0 && (
         <label>
           Agent{' '}
@@ -51,86 +57,101 @@ function OfAgent({ name }: { name: string }) {
     return { items: page.corrections, nextCursor: page.nextCursor }
   })
   const { items, error, update } = pages
+  const acting = useActing()
+  const download = async () => {
+    const path = `/agents/${encodeURIComponent(name)}/corrections/export`
+    save(await (await send(path)).blob(), 'cases.jsonl')
+  }
   return (
     <>
       {error === undefined && <Add name={name} onAdded={added => update(before => [added, ...before])} />}
-      <h2>Corrections of {name}</h2>
+      <div class="top">
+        <h2>Corrections of {name}</h2>
+        {items.some(({ input }) => input !== undefined) && (
+          <span class="actions push">
+            <Action acting={acting} work={download}>
+              Download cases
+            </Action>
+          </span>
+        )}
+      </div>
+      {acting.error !== undefined && <Failure error={acting.error} />}
       <ul class="cards">
-        {items.map(({ id, originalValue, correctedValue, field, reason, runId, createdAt }) => (
+        {items.map(({ id, input, originalValue, correctedValue, field, reason, runId, createdAt }) => (
           <li key={id} class="card">
-            <h3>{field ?? 'The whole output'}</h3>
+            <h3>{field ?? (input === undefined ? 'The whole output' : 'Case')}</h3>
             <Facts
               facts={{
                 Why: reason,
                 When: <Time at={createdAt} />,
-                Run: runId && <a href={linkTo('runs', [runId])}>{runId}</a>,
+                Run: runId && <a href={linkTo('runs', [runId])}>{visible(runId.slice(0, 8))}</a>,
               }}
             />
-            <h4>Was</h4>
-            <JsonView value={originalValue} label="what it was" />
-            <h4>Should be</h4>
-            <JsonView value={correctedValue} label="what it should be" />
+            {input !== undefined && (
+              <>
+                <h4>Input</h4>
+                <JsonView value={input} label="input" />
+              </>
+            )}
+            <h4>{input === undefined ? 'Wrong output' : 'Output'}</h4>
+            <JsonView value={originalValue} label="output" />
+            <h4>{input === undefined ? 'Right output' : 'Expected'}</h4>
+            <JsonView value={correctedValue} label="expected output" />
           </li>
         ))}
       </ul>
-      <More pages={pages} none="There are none." absent={ABSENT} />
+      <More pages={pages} none="Nobody has corrected this agent yet." absent={ABSENT} />
     </>
   )
 }
 
 function Add({ name, onAdded }: { name: string; onAdded: (correction: Correction) => void }) {
   const [notice, setNotice] = useState('')
-  const { isBusy, error, act } = useActing()
-  const submit = (event: SubmitEvent) => {
-    event.preventDefault()
-    const form = event.currentTarget as HTMLFormElement
-    const fields = new FormData(form)
-    const text = (field: string) => String(fields.get(field)).trim()
-    const optional = (field: string) => (text(field) === '' ? {} : { [field]: text(field) })
-    void act(async () => {
-      const given = {
-        originalValue: typedValue(text('originalValue')),
-        correctedValue: typedValue(text('correctedValue')),
-        ...optional('field'),
-        ...optional('reason'),
-        ...optional('runId'),
-      }
-      onAdded(await client.agent(name).corrections.add(given))
-      form.reset()
-      setNotice('The service keeps the correction.')
+  const add = async (fields: FormData) => {
+    const more = ['field', 'reason', 'runId'].flatMap(each => {
+      const text = textIn(fields, each)
+      return text === '' ? [] : [[each, text]]
     })
+    onAdded(
+      await client.agent(name).corrections.add({
+        originalValue: typedValue(textIn(fields, 'originalValue')),
+        correctedValue: typedValue(textIn(fields, 'correctedValue')),
+        ...Object.fromEntries(more),
+      }),
+    )
+    setNotice('Saved.')
   }
   return (
-    <form class="card form" aria-label="Add a correction" onSubmit={submit}>
-      <h2>Add a correction</h2>
-      <p class="soft">JSON stays JSON. Anything else is text.</p>
-      <label>
-        What it was
-        <textarea name="originalValue" rows={2} required />
-      </label>
-      <label>
-        What it should be
-        <textarea name="correctedValue" rows={2} required />
-      </label>
-      <label>
-        Field, if it is about one
-        <input name="field" maxLength={500} />
-      </label>
-      <label>
-        Why
-        <input name="reason" maxLength={10_000} />
-      </label>
-      <label>
-        Id of the run
-        <input name="runId" maxLength={500} />
-      </label>
-      <p class="actions">
-        <button type="submit" class="main" disabled={isBusy}>
-          Add
-        </button>
-        <span role="status">{notice}</span>
-      </p>
-      {error !== undefined && <Failure error={error} />}
-    </form>
+    <details>
+      <summary>New correction…</summary>
+      <Form
+        label="New correction"
+        submit="Save"
+        isCleared
+        at={{ run_not_found: 'runId' }}
+        work={add}
+        more={<span role="status">{notice}</span>}
+      >
+        <Field name="originalValue" label="Wrong output" hint="JSON, or any text">
+          <textarea rows={2} required />
+        </Field>
+        <Field name="correctedValue" label="Right output" hint="JSON, or any text">
+          <textarea rows={2} required />
+        </Field>
+        <Field
+          name="field"
+          label="Field of the output"
+          hint="Leave it empty if it is about all of the output"
+        >
+          <input maxLength={500} />
+        </Field>
+        <Field name="reason" label="Why">
+          <input maxLength={10_000} />
+        </Field>
+        <Field name="runId" label="Id of the run">
+          <input maxLength={500} />
+        </Field>
+      </Form>
+    </details>
   )
 }

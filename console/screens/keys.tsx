@@ -1,206 +1,235 @@
-import { useState } from 'preact/hooks'
-import type { CallerKey, CallerKeyPage, IssuedKey } from '../../src/features/keys/routes.ts'
-import { askAsAdmin } from '../admin/ask.ts'
-import { ofAdmin } from '../admin/token.ts'
-import { ForgetToken, TokenForm } from '../admin/token-form.tsx'
-import { usePages } from '../pages.ts'
-import { Action, useActing } from '../parts/action.tsx'
-import { CopyButton } from '../parts/copy-button.tsx'
+import type { CallerKey, IssuedKey } from '../../src/features/keys/routes.ts'
+import { askAsAdmin, replacedBy, useListed } from '../admin/ask.ts'
+import { ForAdmins } from '../admin/for-admins.tsx'
+import { ForgetToken } from '../admin/token-form.tsx'
+import { Dialog } from '../parts/dialog.tsx'
 import { Facts } from '../parts/facts.tsx'
-import { More } from '../parts/more.tsx'
-import { Failure, Notice } from '../parts/notice.tsx'
+import { Field } from '../parts/form.tsx'
+import { type Act, type Ask, Managed } from '../parts/managed.tsx'
+import { Secret } from '../parts/secret.tsx'
 import { Time } from '../parts/time.tsx'
+import { textIn, wordsIn } from '../parts/typed.ts'
 import { goTo, route } from '../route.ts'
-import { config } from '../service.ts'
+import { config, withBody } from '../service.ts'
 import { visible } from '../text.ts'
 
-const ABSENT = 'The service keeps no keys. Add the plugin `callerKeys()` of `servable/keys`.'
+const ABSENT = 'This service has no keys. To add them, add the plugin `callerKeys()` of `servable/keys`.'
 
-/** Keys for callers: an administrator issues, rotates and revokes them. */
+/** Keys for callers: an administrator issues, changes and revokes them, and gives them new secrets. */
 export function Keys() {
-  const hasKeys = config.value.plugins.includes('keys')
   return (
-    <>
-      <h1 tabIndex={-1}>Keys</h1>
-      {!hasKeys && <Notice>{ABSENT}</Notice>}
-      {hasKeys && !ofAdmin.isOpen('keys') && <TokenForm what="Keys" label="Administration" />}
-      {hasKeys && ofAdmin.isOpen('keys') && <Opened />}
-    </>
+    <ForAdmins title="Keys" right="keys" isThere={config.value.plugins.includes('keys')} absent={ABSENT}>
+      <Opened />
+    </ForAdmins>
   )
 }
 
 const send = <T,>(path: string, method: string, body?: object) =>
-  askAsAdmin<T>(`/keys${path}`, {
-    method,
-    ...(body && { headers: { 'content-type': 'application/json' }, body: JSON.stringify(body) }),
-  })
+  askAsAdmin<T>(`/keys${path}`, withBody(method, body))
 
 function Opened() {
-  const [shown, setShown] = useState<IssuedKey>()
-  const [owner] = route.value.path
-  const pages = usePages<CallerKey>(owner ?? '', async (cursor, signal) => {
-    const query = new URLSearchParams({ ...(owner && { owner }), ...(cursor && { cursor }) })
-    const { keys, nextCursor } = await askAsAdmin<CallerKeyPage>(`/keys?${query}`, { signal })
-    return { items: keys, nextCursor }
-  })
-  const put = (key: CallerKey) =>
-    pages.update(before => before.map(each => (each.id === key.id ? key : each)))
-  const filter = (event: SubmitEvent) => {
-    event.preventDefault()
-    const typed = String(new FormData(event.currentTarget as HTMLFormElement).get('of')).trim()
-    goTo('keys', typed === '' ? [] : [typed])
+  const owner = route.value.query.get('owner') ?? undefined
+  const pages = useListed<CallerKey>('keys', '/keys', askAsAdmin, { owner })
+  const put = (key: CallerKey) => pages.update(replacedBy(key, ({ id }) => id === key.id))
+  const issue = (ask: Ask) => async (fields: FormData) => {
+    const issued = await send<IssuedKey>('', 'POST', { owner: textIn(fields, 'owner'), ...termsIn(fields) })
+    pages.reload()
+    return () => showSecret(issued, ask)
   }
+  const acts = (key: CallerKey, ask: Ask): readonly Act[] =>
+    key.revokedAt === null ? actsOf(key, ask, put) : []
+  return (
+    <Managed
+      of={{
+        title: 'Keys',
+        what: 'Programs call this service with a key, in the name of its owner.',
+        pages,
+        heads: ['Name', 'Owner', 'Last used'],
+        row: ({ id, name, owner, lastUsedAt, ...key }) => {
+          return { id, name, status: statusOf(key), about: owner, at: lastUsedAt }
+        },
+        acts,
+        detail: key => <Details of={key} />,
+        make: ask => ({
+          title: 'New key…',
+          ask: close => (
+            <Dialog title="New key" submit="Create" work={issue(ask)} at={AT} onClose={close}>
+              <Field name="owner" label="Owner" hint="The id of the user in whose name it calls">
+                <input required maxLength={256} spellcheck={false} />
+              </Field>
+              <Terms />
+            </Dialog>
+          ),
+        }),
+        above: (
+          <>
+            <OwnerFilter owner={owner} />
+            <ForgetToken />
+          </>
+        ),
+        none: owner === undefined ? 'There are no keys yet.' : `${visible(owner)} has no keys.`,
+        absent: ABSENT,
+      }}
+    />
+  )
+}
+
+/** Who may not give a role is told so. */
+const AT = { forbidden: 'roles' }
+
+function statusOf({ revokedAt, expiresAt }: Pick<CallerKey, 'revokedAt' | 'expiresAt'>): string {
+  if (revokedAt !== null) return 'revoked'
+  return expiresAt !== null && Date.parse(expiresAt) <= Date.now() ? 'expired' : 'on'
+}
+
+function showSecret({ key, name }: IssuedKey, ask: Ask): void {
+  ask(close => <Secret title={`The key ${visible(name)}`} what="key" secret={key} close={close} />)
+}
+
+function actsOf(key: CallerKey, ask: Ask, put: (key: CallerKey) => void): readonly Act[] {
+  const { id, name } = key
+  const change = async (fields: FormData) =>
+    put(await send<CallerKey>(`/${id}`, 'PATCH', { expiresAt: null, rate: null, ...termsIn(fields, key) }))
+  const rotate = async (fields: FormData) => {
+    const graceMs = Math.round(Number(textIn(fields, 'graceMs')) * HOUR_MS)
+    const issued = await send<IssuedKey>(`/${id}/rotate`, 'POST', { graceMs })
+    const { key: _, ...rest } = issued
+    put(rest)
+    return () => showSecret(issued, ask)
+  }
+  const revoke = async () => put(await send<CallerKey>(`/${id}`, 'DELETE'))
+  const shown = visible(name)
+  return [
+    {
+      title: 'Change…',
+      ask: close => (
+        <Dialog title={`Change ${shown}`} submit="Save" work={change} at={AT} onClose={close}>
+          <Terms of={key} />
+        </Dialog>
+      ),
+    },
+    {
+      title: 'New secret…',
+      ask: close => (
+        <Dialog title={`New secret for ${shown}`} submit="Create" work={rotate} at={AT} onClose={close}>
+          <p>The key gets a new secret. Give it to the program that uses the key.</p>
+          <Field name="graceMs" label="Hours until the old secret stops working" hint="With 0 it stops now.">
+            <input type="number" required min={0} max={720} step="any" defaultValue="0" />
+          </Field>
+        </Dialog>
+      ),
+    },
+    {
+      title: 'Revoke…',
+      ask: close => (
+        <Dialog title={`Revoke ${shown}?`} submit="Revoke" work={revoke} onClose={close}>
+          <p>Requests with this key are refused from now on. This cannot be undone.</p>
+        </Dialog>
+      ),
+    },
+  ]
+}
+
+const HOUR_MS = 3_600_000
+
+/** The fields of a key that can be changed. */
+function Terms({ of: key }: { of?: CallerKey }) {
   return (
     <>
-      <ForgetToken />
-      {shown && <Shown issued={shown} onDone={() => setShown(undefined)} />}
-      <Issue
-        onIssued={issued => {
-          setShown(issued)
-          pages.reload()
-        }}
-      />
-      <h2>{owner === undefined ? 'All keys' : `Keys of ${visible(owner)}`}</h2>
-      <form class="actions" aria-label="Filter" onSubmit={filter}>
-        <label>
-          Keys of <input name="of" defaultValue={owner ?? ''} maxLength={256} />
-        </label>
-        <button type="submit">Show</button>
-      </form>
-      <ul class="cards">
-        {pages.items.map(key => (
-          <li key={key.id} class="card">
-            <Key
-              of={key}
-              onChanged={put}
-              onRotated={issued => {
-                setShown(issued)
-                put(issued)
-              }}
-            />
-          </li>
-        ))}
-      </ul>
-      <More pages={pages} none="There are no keys." absent={ABSENT} />
+      <Field name="name" label="Name" hint="What the key is for">
+        <input required maxLength={100} defaultValue={key?.name ?? ''} />
+      </Field>
+      <Field
+        name="scopes"
+        label="May do"
+        hint={
+          <>
+            <code>read</code>, <code>run</code> or <code>all</code>; or only some: <code>agent:NAME</code>,{' '}
+            <code>team:NAME</code>, <code>workflow:NAME</code>. Separate them with spaces.
+          </>
+        }
+      >
+        <input required spellcheck={false} defaultValue={key?.scopes.join(' ') ?? 'run'} />
+      </Field>
+      <Field
+        name="roles"
+        label="Roles, if any"
+        hint="What it may do with what belongs to others. Separate them with spaces."
+      >
+        <input spellcheck={false} defaultValue={key?.roles.join(' ') ?? ''} />
+      </Field>
+      <Field name="expiresAt" label="Works until" hint="Leave it empty for a key that does not expire">
+        <input type="datetime-local" defaultValue={localOf(key?.expiresAt ?? null)} />
+      </Field>
+      <Field name="rate" label="Most requests a minute" hint="Leave it empty for no limit">
+        <input type="number" min={1} defaultValue={perMinute(key?.rate ?? null)} />
+      </Field>
     </>
   )
 }
 
-/** The text of a key. The page holds it until it is dismissed. */
-function Shown({ issued: { key, name }, onDone }: { issued: IssuedKey; onDone: () => void }) {
-  return (
-    <section class="card" aria-label="The new key">
-      <h2>The new key {visible(name)}</h2>
-      <p>Copy it now: it is not shown again.</p>
-      <pre>
-        <code>{key}</code>
-      </pre>
-      <p class="actions">
-        <CopyButton text={key} label="key" />
-        <button type="button" onClick={onDone}>
-          Put it away
-        </button>
-      </p>
-    </section>
-  )
+function termsIn(fields: FormData, before?: CallerKey): object {
+  const [expiresAt, rate] = [textIn(fields, 'expiresAt'), textIn(fields, 'rate')]
+  const roles = wordsIn(fields, 'roles')
+  const isSame = rate === perMinute(before?.rate ?? null)
+  return {
+    name: textIn(fields, 'name'),
+    scopes: wordsIn(fields, 'scopes'),
+    ...((before !== undefined || roles.length > 0) && { roles }),
+    ...(expiresAt !== '' && { expiresAt: new Date(expiresAt).toISOString() }),
+    ...(rate !== '' && { rate: isSame ? before?.rate : { max: Number(rate) } }),
+  }
 }
 
-function Issue({ onIssued }: { onIssued: (issued: IssuedKey) => void }) {
-  const { isBusy, error, act } = useActing()
-  const submit = (event: SubmitEvent) => {
+/** A time (ISO 8601) as a field takes it, in the reader's time zone. */
+function localOf(at: string | null): string {
+  if (at === null) return ''
+  const time = new Date(at)
+  return new Date(time.getTime() - time.getTimezoneOffset() * 60_000).toISOString().slice(0, 16)
+}
+
+function perMinute(rate: CallerKey['rate']): string {
+  return rate === null ? '' : String(Math.max(1, Math.round((rate.max * 60_000) / rate.windowMs)))
+}
+
+function OwnerFilter({ owner = '' }: { owner: string | undefined }) {
+  const filter = (event: SubmitEvent) => {
     event.preventDefault()
-    const form = event.currentTarget as HTMLFormElement
-    const fields = new FormData(form)
-    const text = (field: string) => String(fields.get(field)).trim()
-    void act(async () => {
-      const body = {
-        owner: text('owner'),
-        name: text('name'),
-        scopes: text('scopes')
-          .split(/[\s,]+/)
-          .filter(Boolean),
-        ...(text('expiresAt') !== '' && { expiresAt: new Date(text('expiresAt')).toISOString() }),
-        ...(text('max') !== '' && { rate: { max: Number(text('max')) } }),
-      }
-      onIssued(await send<IssuedKey>('', 'POST', body))
-      form.reset()
-    })
+    const typed = textIn(new FormData(event.currentTarget as HTMLFormElement), 'of')
+    goTo('keys', [], typed === '' ? {} : { owner: typed })
   }
   return (
-    <form class="card form" aria-label="Issue a key" onSubmit={submit}>
-      <h2>Issue a key</h2>
-      <label>
-        Owner: the id of the user
-        <input name="owner" required maxLength={256} spellcheck={false} />
-      </label>
-      <label>
-        Name
-        <input name="name" required maxLength={100} />
-      </label>
-      <label>
-        Scopes, with spaces in between: read, run, agent:NAME, team:NAME, workflow:NAME or all
-        <input name="scopes" required defaultValue="run" spellcheck={false} />
-      </label>
-      <label>
-        Expires, if it does
-        <input name="expiresAt" type="datetime-local" />
-      </label>
-      <label>
-        Requests a minute, if they are limited
-        <input name="max" type="number" min={1} />
-      </label>
-      <p class="actions">
-        <button type="submit" class="main" disabled={isBusy}>
-          Issue
-        </button>
-      </p>
-      {error !== undefined && <Failure error={error} />}
+    <form class="search short" onSubmit={filter}>
+      <input
+        key={owner}
+        type="search"
+        name="of"
+        aria-label="Keys of one owner"
+        placeholder="Keys of one owner: the id of a user"
+        defaultValue={owner}
+        maxLength={256}
+      />
     </form>
   )
 }
 
-function Key({
-  of: key,
-  onChanged,
-  onRotated,
-}: {
-  of: CallerKey
-  onChanged: (key: CallerKey) => void
-  onRotated: (issued: IssuedKey) => void
-}) {
-  const { id, name, owner, scopes, rate, createdAt, expiresAt, lastUsedAt, rotatedAt, revokedAt } = key
-  const acting = useActing()
+function Details({ of: key }: { of: CallerKey }) {
+  const { id, owner, scopes, roles, rate, createdAt, expiresAt, lastUsedAt, rotatedAt, revokedAt } = key
   const time = (at: string | null) => at && <Time at={at} />
   return (
-    <>
-      <h3>{visible(name)}</h3>
-      <Facts
-        facts={{
-          Owner: visible(owner),
-          Key: <code>sk_servable_{id}_…</code>,
-          Scopes: visible(scopes.join(' ')),
-          Rate: rate && `${rate.max} requests in ${rate.windowMs / 1000} s`,
-          Created: time(createdAt),
-          Expires: time(expiresAt),
-          'Last used': time(lastUsedAt),
-          Rotated: time(rotatedAt),
-          Revoked: time(revokedAt),
-        }}
-      />
-      {revokedAt === null && (
-        <p class="actions">
-          <Action
-            acting={acting}
-            work={async () => onRotated(await send<IssuedKey>(`/${id}/rotate`, 'POST', {}))}
-          >
-            Rotate
-          </Action>
-          <Action acting={acting} work={async () => onChanged(await send<CallerKey>(`/${id}`, 'DELETE'))}>
-            Revoke
-          </Action>
-        </p>
-      )}
-      {acting.error !== undefined && <Failure error={acting.error} />}
-    </>
+    <Facts
+      facts={{
+        Owner: visible(owner),
+        'Begins with': <code>sk_servable_{id}</code>,
+        'May do': visible(scopes.join(' ')),
+        Roles: roles.length > 0 && visible(roles.join(' ')),
+        'Most requests': rate && `${rate.max} in ${rate.windowMs / 1000} s`,
+        Created: time(createdAt),
+        'Works until': time(expiresAt),
+        'Last used': time(lastUsedAt) ?? 'never',
+        'New secret': time(rotatedAt),
+        Revoked: time(revokedAt),
+      }}
+    />
   )
 }

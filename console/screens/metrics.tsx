@@ -12,8 +12,9 @@ import { client, codeOf } from '../service.ts'
 import { duration, money, number } from '../text.ts'
 
 const REFRESH_MS = 10_000
-const ABSENT = 'The service counts nothing. Give it a `metricsExporter`.'
-const NO_HISTORY = 'The service does not keep the last hour. Set `history: true` of its `MetricsExporter`.'
+const ABSENT = 'This service has no metrics. To add them, give it a `metricsExporter`.'
+const NO_HISTORY =
+  'This service keeps no history for charts. To keep the last hour, set `history: true` of its `MetricsExporter`.'
 
 /** Counts of runs: over the last hour, by name, and live. */
 export function Metrics() {
@@ -75,8 +76,8 @@ const HEADS = [
   'Runs',
   'Running',
   'Errors',
-  'Mean',
-  '95 %',
+  'Mean time',
+  '95 % within',
   'Tokens',
   'Cost',
   'Tool calls',
@@ -91,7 +92,7 @@ function Totals({ metrics }: { metrics: MetricsJson }) {
   ]
   return (
     <section aria-labelledby="totals">
-      <h2 id="totals">Since counting began</h2>
+      <h2 id="totals">Since the service started</h2>
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls on a phone */}
       <section class="scroller" tabIndex={0} aria-label="Counts by name">
         <table class="totals">

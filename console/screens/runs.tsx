@@ -28,7 +28,9 @@ function Unlisted({ why }: { why: string | null }) {
       <div class="bar">
         <h1 tabIndex={-1}>Runs</h1>
       </div>
-      <Notice>{why ?? 'Runs are listed to known users only. Log in, or set `runs.listAnonymous`.'}</Notice>
+      <Notice>
+        {why ?? 'Runs are shown to users who are logged in. Log in, or set `runs.listAnonymous`.'}
+      </Notice>
     </>
   )
 }

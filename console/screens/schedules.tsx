@@ -1,91 +1,88 @@
-import type { SchedulePage, ScheduleView } from '../../src/features/schedules/routes.ts'
-import { askAsAdmin } from '../admin/ask.ts'
-import { ofAdmin } from '../admin/token.ts'
-import { TokenForm } from '../admin/token-form.tsx'
-import { usePages } from '../pages.ts'
-import { Action, useActing } from '../parts/action.tsx'
+import type { ScheduleView } from '../../src/features/schedules/routes.ts'
+import { askAsAdmin, replacedBy, useListed } from '../admin/ask.ts'
+import { ForAdmins } from '../admin/for-admins.tsx'
+import { ForgetToken } from '../admin/token-form.tsx'
 import { Facts } from '../parts/facts.tsx'
-import { More } from '../parts/more.tsx'
-import { Failure, Notice } from '../parts/notice.tsx'
+import { Managed } from '../parts/managed.tsx'
 import { Status } from '../parts/status.tsx'
 import { Time } from '../parts/time.tsx'
-import { config } from '../service.ts'
+import { linkTo } from '../route.ts'
+import { config, may } from '../service.ts'
 import { visible } from '../text.ts'
 
-const ABSENT = 'The service has no schedules. Give it the plugin `schedules([…])` of `servable/schedules`.'
+const ABSENT =
+  'This service has no schedules. To add them, add the plugin `schedules([…])` of `servable/schedules`.'
 
-/** The schedules. An administrator pauses them, and starts runs. */
+/** The schedules. An administrator turns them off and on, and starts runs. */
 export function Schedules() {
+  const isThere = config.value.plugins.includes('schedules')
   return (
-    <>
-      <h1 tabIndex={-1}>Schedules</h1>
-      <Shown />
-    </>
+    <ForAdmins title="Schedules" right="schedules" isThere={isThere} absent={ABSENT}>
+      <Opened />
+    </ForAdmins>
   )
 }
 
-function Shown() {
-  if (!config.value.plugins.includes('schedules')) return <Notice>{ABSENT}</Notice>
-  return !ofAdmin.isOpen('schedules') ? <TokenForm what="Schedules" label="Administration" /> : <List />
-}
-
-function List() {
-  const pages = usePages('', async (cursor, signal) => {
-    const query = cursor === undefined ? '' : `?cursor=${encodeURIComponent(cursor)}`
-    const page = await askAsAdmin<SchedulePage>(`/schedules${query}`, { signal })
-    return { items: page.schedules, nextCursor: page.nextCursor }
-  })
-  const replace = (next: ScheduleView) =>
-    pages.update(items => items.map(each => (each.name === next.name ? next : each)))
-  return (
-    <>
-      <ul class="cards">
-        {pages.items.map(each => (
-          <li key={each.name} class="card">
-            <Card schedule={each} replace={replace} />
-          </li>
-        ))}
-      </ul>
-      <More pages={pages} none="There are no schedules." absent={ABSENT} />
-    </>
-  )
-}
-
-function Card({ schedule, replace }: { schedule: ScheduleView; replace: (next: ScheduleView) => void }) {
-  const { name, cron, timezone, target, owner, isPaused, nextTickAt, lastRun, lastError } = schedule
-  const acting = useActing()
-  const path = `/schedules/${encodeURIComponent(name)}`
-  const post = (action: string) => askAsAdmin<ScheduleView>(`${path}/${action}`, { method: 'POST' })
-  const runNow = async () => {
-    await post('run')
-    replace(await askAsAdmin<ScheduleView>(path))
+function Opened() {
+  const pages = useListed<ScheduleView>('schedules', '/schedules')
+  const replace = (next: ScheduleView) => pages.update(replacedBy(next, ({ name }) => name === next.name))
+  const acts = ({ name, isPaused }: ScheduleView) => {
+    const path = `/schedules/${encodeURIComponent(name)}`
+    const post = (action: string) => askAsAdmin<ScheduleView>(`${path}/${action}`, { method: 'POST' })
+    const runNow = async () => {
+      await post('run')
+      replace(await askAsAdmin<ScheduleView>(path))
+    }
+    return [
+      {
+        title: isPaused ? 'Turn on' : 'Turn off',
+        work: async () => replace(await post(isPaused ? 'resume' : 'pause')),
+      },
+      { title: 'Run now', work: runNow },
+    ]
   }
   return (
-    <>
-      <h2>{name}</h2>
-      <Facts
-        facts={{
-          Runs: `${target.kind} ${visible(target.name)}`,
-          When: `${cron} (${timezone})`,
-          Owner: visible(owner),
-          'Next run': isPaused ? 'paused' : nextTickAt && <Time at={nextTickAt} />,
-          'Last run': lastRun && (
-            <>
-              <Time at={lastRun.tickAt} /> {lastRun.status && <Status run={{ status: lastRun.status }} />}
-            </>
-          ),
-          Error: lastError && visible(`${lastError.message} (${lastError.code})`),
-        }}
-      />
-      <p class="actions">
-        <Action acting={acting} work={async () => replace(await post(isPaused ? 'resume' : 'pause'))}>
-          {isPaused ? 'Resume' : 'Pause'}
-        </Action>
-        <Action acting={acting} work={runNow}>
-          Run now
-        </Action>
-      </p>
-      {acting.error !== undefined && <Failure error={acting.error} />}
-    </>
+    <Managed
+      of={{
+        title: 'Schedules',
+        what: 'Runs that this service starts by itself. Their times are set in the code of the service.',
+        pages,
+        heads: ['Name', 'Runs', 'Next'],
+        row: ({ name, target, cron, isPaused, nextTickAt, lastError }) => ({
+          id: name,
+          name,
+          status: isPaused ? 'off' : lastError ? 'error' : 'on',
+          about: `${target.name}, ${cron}`,
+          due: nextTickAt,
+        }),
+        acts,
+        detail: schedule => <Details of={schedule} />,
+        above: <ForgetToken />,
+        none: 'There are no schedules yet. Add some to `schedules([…])`.',
+        absent: ABSENT,
+      }}
+    />
+  )
+}
+
+function Details({ of }: { of: ScheduleView }) {
+  const { cron, timezone, target, owner, isPaused, nextTickAt, lastRun, lastError } = of
+  const last = lastRun && <Time at={lastRun.tickAt} />
+  return (
+    <Facts
+      facts={{
+        Runs: `${target.kind} ${visible(target.name)}`,
+        When: `${cron} (${timezone})`,
+        'In the name of': visible(owner),
+        'Next run': isPaused ? 'none while it is off' : nextTickAt && <Time at={nextTickAt} />,
+        'Last run': lastRun && (
+          <>
+            {may('read', owner) ? <a href={linkTo('runs', [lastRun.id], { of: owner })}>{last}</a> : last}{' '}
+            {lastRun.status && <Status run={{ status: lastRun.status }} />}
+          </>
+        ),
+        'Why it did not start': lastError && visible(`${lastError.message} (${lastError.code})`),
+      }}
+    />
   )
 }

@@ -32,7 +32,7 @@ function acts(): readonly Thing[] {
     standing.value = { is: 'asking', isOptional: true }
   }
   return [
-    { title: 'Show the keys', what: 'help', act: openHelp },
+    { title: 'Keyboard shortcuts', what: 'help', act: openHelp },
     isLoggedIn.value
       ? { title: 'Log out', what: 'account', act: logOut }
       : { title: 'Log in', what: 'account', act: logIn },
@@ -112,7 +112,9 @@ function Finding() {
           </div>
         ))}
       </div>
-      {text.trim() !== '' && things.length === 0 && <p class="soft">Nothing has this name or these words.</p>}
+      {text.trim() !== '' && things.length === 0 && (
+        <p class="soft">Nothing was found. Try another word, or the whole id of a run.</p>
+      )}
     </form>
   )
 }

@@ -1,30 +1,34 @@
 import { signal } from '@preact/signals'
 import { Modal } from '../parts/modal.tsx'
+import { KeySwitch } from './key-switch.tsx'
 import { useKey } from './press.ts'
 
 const isOpen = signal(false)
 
-/** Shows the keys of this page. */
+/** Shows the keyboard shortcuts. */
 export function openHelp(): void {
   isOpen.value = true
 }
 
 const KEYS: readonly (readonly [key: string, what: string])[] = [
   ['Ctrl K', 'Find a run, a session, an agent or a screen'],
-  ['/', 'Search the list of runs'],
-  ['↑ ↓', 'Go along a list, or along what was found'],
+  ['/', 'Search the list of runs or sessions'],
+  ['↑ ↓', 'Move in a list, or in what was found'],
+  ['J K', 'Go to the next or the previous approval'],
+  ['A D', 'Approve it, or deny it with a reason'],
+  ['X', 'Choose it, to decide several at once'],
   ['Enter', 'Open it; in a chat, send the message'],
   ['Shift Enter', 'A new line in a message'],
   ['Esc', 'Close a dialog; in a chat, stop the answer'],
-  ['?', 'Show this'],
+  ['?', 'Show these shortcuts'],
 ]
 
 /** The keys of this page. `?` opens it. */
 export function Help() {
   useKey('?', openHelp)
   return (
-    <Modal isOpen={isOpen} label="Keys" kind="help">
-      <h2>Keys</h2>
+    <Modal isOpen={isOpen} label="Keyboard shortcuts" kind="help">
+      <h2>Keyboard shortcuts</h2>
       <dl>
         {KEYS.map(([key, what]) => (
           <div key={key}>
@@ -35,6 +39,7 @@ export function Help() {
           </div>
         ))}
       </dl>
+      <KeySwitch />
       <p class="actions">
         <button type="button" onClick={() => (isOpen.value = false)}>
           Close

@@ -2,6 +2,11 @@
 
 /** A correction, as a client sends it: at most 65,536 bytes of JSON. Texts are not empty. */
 export interface CorrectionInput {
+  /**
+   * What the agent was asked: any JSON. With it the correction is a case for tests: it is in the export of cases, and no model is told of
+   * it. The corrected value may then be the original one.
+   */
+  readonly input?: unknown
   /** The agent's output: any JSON. */
   readonly originalValue: unknown
   /** What the output should have been: any JSON. */
@@ -32,6 +37,18 @@ export interface Correction extends CorrectionInput {
   readonly agent: string
   /** ISO 8601, in UTC. */
   readonly createdAt: string
+}
+
+/** A correction with an `input`, as the export of cases has it. */
+export interface Case
+  extends Pick<Correction, 'id' | 'field' | 'entityKey' | 'tags' | 'runId' | 'sessionId' | 'createdAt'> {
+  readonly input: unknown
+  /** The agent's output. */
+  readonly output: unknown
+  /** What the output should have been. */
+  readonly expected: unknown
+  /** The reason of the correction. */
+  readonly note?: string | undefined
 }
 
 /** Which corrections to list. */

@@ -87,6 +87,8 @@ export interface SessionNote {
 
 /** A turn that begins, or goes on. */
 export interface BegunTurn extends Turn {
+  /** Who sent its message. */
+  readonly userId?: string | undefined
   /** The run goes on after its process died. */
   readonly goesOn?: boolean | undefined
   /** The id of the message in whose place this one comes, on a branch of its own. */

@@ -12,6 +12,8 @@ export interface SteeredMessage {
   readonly runId: string
   /** The client's own id of the message; without one the `runId`. */
   readonly messageId: string
+  /** Who sent it: the authenticated user, or else whom the client claimed to be. */
+  readonly userId?: string | undefined
   readonly input: RunInput
   /** When the run got it, in milliseconds since 1970. */
   readonly at: number

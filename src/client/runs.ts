@@ -1,7 +1,6 @@
 import type { Answer, RunInput, RunResult } from '../agents/contract.ts'
-import type { StoredFeedback } from '../features/sessions/feedback.ts'
 import type { RunListEvent } from '../http/runs/live-runs.ts'
-import type { FeedbackInput } from '../runs/feedback.ts'
+import type { FeedbackInput, StoredFeedback } from '../runs/feedback.ts'
 import type { RunPage, RunQuery } from '../runs/stored/host.ts'
 import type { RunEventPage } from '../runs/stored/log-page.ts'
 import type { RunRecord, RunSummary } from '../runs/stored/record.ts'

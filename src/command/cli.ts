@@ -102,6 +102,7 @@ asking(
 asking(naming(cli.command('runs <act> [id]', 'Stored runs: `ls`, `show`, `tail` or `cancel`')))
   .option('--status <status>', 'With `ls`: running, completed, input_required, failed or cancelled')
   .option('--waiting', 'With `ls`: that wait for answers')
+  .option('--feedback <rating>', 'With `ls`: with this feedback: positive, negative, neutral or any')
   .option('--owner <id>', 'Of this owner, or `*` for all: for those with a role')
   .option('--session <id>', 'With `ls`: of this session')
   .option('--since <time>', 'With `ls`: that began then or later, such as 2026-05-01T12:00:00Z')

@@ -7,7 +7,8 @@
 import { type Client, createClient } from '../client/client.ts'
 import type { RunListQuery } from '../client/runs.ts'
 import { shown, shownLines, shownNumbers } from '../features/logs/shown.ts'
-import { RUN_STATUSES, type RunRecord, type RunStatus, type RunSummary } from '../runs/stored/record.ts'
+import { FEEDBACK_FILTERS } from '../runs/stored/query.ts'
+import { RUN_STATUSES, type RunRecord, type RunSummary } from '../runs/stored/record.ts'
 import { type Cell, type Screen, styleOf, table } from './screen.ts'
 import { EXIT, numberOf, type Options, serviceOf, targetOf, textOf, timeOf, UsageError } from './service.ts'
 import { tail } from './tail.ts'
@@ -77,10 +78,8 @@ async function list({ client, id, options, screen }: Invocation): Promise<number
 }
 
 function queryOf(options: Options, limit: number): RunListQuery {
-  const status = textOf(options, 'status')
-  if (status !== undefined && !RUN_STATUSES.some(each => each === status)) {
-    throw new UsageError(`--status must be one of ${RUN_STATUSES.join(', ')}`)
-  }
+  const status = oneOf(options, 'status', RUN_STATUSES)
+  const feedback = oneOf(options, 'feedback', FEEDBACK_FILTERS)
   const isWaiting = options.waiting === true
   const sessionId = textOf(options, 'session')
   const since = timeOf(options, 'since')
@@ -88,7 +87,8 @@ function queryOf(options: Options, limit: number): RunListQuery {
   const search = textOf(options, 'search')
   return {
     ...targetOf(options),
-    ...(status !== undefined && { status: status as RunStatus }),
+    ...(status !== undefined && { status }),
+    ...(feedback !== undefined && { feedback }),
     ...(isWaiting && { waiting: true }),
     ...(sessionId !== undefined && { sessionId }),
     ...(since !== undefined && { since }),
@@ -97,6 +97,15 @@ function queryOf(options: Options, limit: number): RunListQuery {
     // One more run shows whether there are more.
     limit: Math.min(limit + 1, 100),
   }
+}
+
+/** An option that has one of some values. */
+function oneOf<T extends string>(options: Options, name: string, all: readonly T[]): T | undefined {
+  const text = textOf(options, name)
+  const found = all.find(each => each === text)
+  if (text !== undefined && found === undefined)
+    throw new UsageError(`--${name} must be one of ${all.join(', ')}`)
+  return found
 }
 
 /** The status stays `input_required` after the answers have arrived. */

@@ -51,6 +51,7 @@ export function noState(): NoState {
       cancel: missing,
       delete: missing,
       feedback: missing,
+      rate: missing,
       list: async () => ({ runs: [], nextCursor: null }),
       find: async () => [],
     }),

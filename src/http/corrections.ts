@@ -5,7 +5,13 @@
  */
 
 import * as v from 'valibot'
-import type { Correction, CorrectionInput, CorrectionPage, CorrectionQuery } from '../agents/corrections.ts'
+import type {
+  Case,
+  Correction,
+  CorrectionInput,
+  CorrectionPage,
+  CorrectionQuery,
+} from '../agents/corrections.ts'
 import { isObject, list, paging, validate } from '../base/validation.ts'
 import { readPage } from '../runs/stored/page.ts'
 import { partitionOf } from '../runs/stored/record.ts'
@@ -27,6 +33,7 @@ const value = v.unknown()
 export const CorrectionSchema: v.GenericSchema<unknown, CorrectionInput> = v.pipe(
   v.custom<object>(isObject, 'must be a JSON object'),
   v.object({
+    input: v.optional(value),
     originalValue: value,
     correctedValue: value,
     field: text(500),
@@ -52,6 +59,19 @@ const QuerySchema: v.GenericSchema<unknown, Pick<CorrectionQuery, 'cursor' | 'li
 /** Checks a list's query. Throws `invalid_query`. */
 export function parseCorrectionQuery(query: unknown): Pick<CorrectionQuery, 'cursor' | 'limit'> {
   return validate(QuerySchema, query, 'invalid_query', 'query')
+}
+
+/** A correction as a case. Undefined for one without an input. */
+export function caseOf({
+  input,
+  originalValue: output,
+  correctedValue: expected,
+  reason: note,
+  ...more
+}: Correction): Case | undefined {
+  if (input === undefined) return undefined
+  const { id, field, entityKey, tags, runId, sessionId, createdAt } = more
+  return { id, input, output, expected, note, field, entityKey, tags, runId, sessionId, createdAt }
 }
 
 /** The collection of corrections. */

@@ -24,6 +24,26 @@ export interface Feedback {
 /** Feedback as a caller sends it. */
 export type FeedbackInput = Omit<Feedback, 'at'>
 
+/** Feedback in responses. */
+export interface StoredFeedback extends FeedbackInput {
+  /** ISO 8601, in UTC. */
+  readonly updatedAt: string
+}
+
+export function storedFeedbackOf({ at, ...input }: Feedback): StoredFeedback {
+  return { ...input, updatedAt: new Date(at).toISOString() }
+}
+
+/** Feedback in the record of its run: the sign of its score. `neutral`: a score of 0, or words alone. */
+export type Rating = 'positive' | 'negative' | 'neutral'
+
+export const RATINGS: readonly Rating[] = ['positive', 'negative', 'neutral']
+
+export function ratingOf({ score = 0 }: FeedbackInput): Rating {
+  if (score === 0) return 'neutral'
+  return score > 0 ? 'positive' : 'negative'
+}
+
 /** Stores feedback. It replaces earlier feedback. */
 export function putFeedback(
   tx: Transaction,

@@ -108,6 +108,8 @@ export function commandContract(deploy: Deploy): void {
       expect(code).toBe(0)
       expect(jsonOf(out)).toContainEqual(expect.objectContaining({ id: failed, status: 'failed' }))
       expect(jsonOf(out).every(({ status }) => status === 'failed')).toBe(true)
+      const rated = await servable('ada', 'runs', 'ls', '--feedback', 'any', '--json').ended
+      expect([rated.code, rated.out]).toEqual([0, ''])
       const one = await servable('ada', 'runs', 'ls', '--limit', '1', '--json').ended
       expect(jsonOf(one.out)).toHaveLength(1)
       const bounded = await servable('ada', 'runs', 'ls', '--limit=2').ended

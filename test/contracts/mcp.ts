@@ -4,6 +4,7 @@ import { askingCases } from './mcp/asking.ts'
 import { leavingCases } from './mcp/leaving.ts'
 import { limitingCases } from './mcp/limiting.ts'
 import { protocolCases } from './mcp/protocol.ts'
+import { readingCases } from './mcp/reading.ts'
 import { tellingCases } from './mcp/telling.ts'
 import { workingCases } from './mcp/working.ts'
 import { served } from './served.ts'
@@ -16,6 +17,7 @@ export function mcpContract(deploy: Deploy): void {
   askingCases(server)
   workingCases(server)
   limitingCases(server)
+  readingCases(server)
 }
 
 /** What a runtime may break of it: answers, streams, and clients that leave. */
@@ -23,4 +25,5 @@ export function mcpConnectionContract(deploy: Deploy): void {
   const server = served(() => deploy('usual'))
   tellingCases(server)
   leavingCases(server)
+  readingCases(server)
 }

@@ -100,7 +100,8 @@ async function make(): Promise<void> {
   const session = await post('/api/sessions', { kind: 'agent', name: 'says', title: SECRET })
   const run = await post('/api/agents/says/run', { input: SECRET, sessionId: session.id })
   const webhook = await post('/api/webhooks', { url: 'http://127.0.0.1:9/hook', events: ['run.completed'] })
-  Object.assign(ids, { session: session.id, run: run.id, webhook: webhook.id })
+  const tested = await post(`/api/webhooks/${webhook.id}/test`, {})
+  Object.assign(ids, { session: session.id, run: run.id, webhook: webhook.id, delivery: tested.id })
   expect(Object.values(ids).every(id => typeof id === 'string')).toBe(true)
   await eventually(async () => {
     const record = await (await ask({ method: 'GET', path: '/api/runs/:id' }, 'ann')).json()

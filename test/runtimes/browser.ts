@@ -61,3 +61,34 @@ export async function violationsOf(page: Page): Promise<string[]> {
     return violations.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html).join(' ')}`)
   })
 }
+
+/** In the page: what is to be hit by a finger, and is lower than 44 pixels. */
+const SMALL_TARGETS = `[...document.querySelectorAll('button, select, input:not([type=checkbox]), textarea, summary, nav a, .list tr:has(a)')]
+  .filter(each => each.checkVisibility() && each.getBoundingClientRect().height < 44)
+  .map(each => each.outerHTML.slice(0, 80)).join(' ')`
+
+/** From a desktop to the smallest phone, which is 320 pixels wide, as 1280 are at 400 %. */
+const SIZES = [
+  [1440, 900],
+  [1024, 768],
+  [768, 1024],
+  [390, 844],
+  [320, 640],
+] as const
+
+/** What is wrong with a screen, in each size and scheme. */
+export async function flawsOf(page: Page): Promise<string[]> {
+  const found: string[] = []
+  for (const [width, height] of SIZES) {
+    await page.setViewportSize({ width, height })
+    for (const colorScheme of ['light', 'dark'] as const) {
+      await page.emulateMedia({ colorScheme })
+      for (const each of await violationsOf(page)) found.push(`${width}, ${colorScheme}: ${each}`)
+    }
+    const wide = Number(await page.evaluate('document.documentElement.scrollWidth'))
+    if (wide > width) found.push(`${wide} pixels wide on ${width}`)
+  }
+  const small = await page.evaluate(SMALL_TARGETS)
+  if (small !== '') found.push(`these are lower than 44 pixels: ${small}`)
+  return found
+}

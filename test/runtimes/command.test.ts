@@ -25,6 +25,7 @@ describe('a command that is wrong', () => {
     [['runs', 'show', ...url], 'Give the id of a run'],
     [['runs', 'ls', 'an-id', ...url], '`runs ls` takes no id'],
     [['runs', 'ls', '--status', 'done', ...url], '--status must be one of queued,'],
+    [['runs', 'ls', '--feedback', 'good', ...url], '--feedback must be one of positive,'],
     [['runs', 'ls', '--limit', '0', ...url], '--limit must be a whole number from 1 to 10000'],
     [['runs', 'ls', '--limit', 'many', ...url], '--limit must be a whole number'],
     [['runs', 'ls', '--since', 'yesterday', ...url], '--since must be a time'],

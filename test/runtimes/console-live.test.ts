@@ -133,7 +133,7 @@ needing('chromium-headless-shell').describe('the console in many windows', () =>
       await page.locator('.title').waitFor()
       pages.push(page)
     }
-    const waits = pages.at(-1)!.getByText('Other windows use all connections')
+    const waits = pages.at(-1)!.getByText('This browser has no connection left')
     await waits.waitFor()
     await pages[0]!.close()
     await waits.waitFor({ state: 'detached' })
@@ -160,7 +160,7 @@ needing('chromium-headless-shell').describe('the console of a service that goes 
     await page.goto(`${line.url}/api/console#/sessions`).catch(() => {})
     line.up()
     await lost.waitFor({ state: 'detached' })
-    await page.getByText('There are no sessions.').waitFor()
+    await page.getByText('There are no sessions yet.').waitFor()
     await page.getByText('Live', { exact: true }).waitFor()
   })
 

@@ -48,7 +48,7 @@ needing('chromium-headless-shell').describe('the console', () => {
 
   it('lets users log in and out with their provider', async () => {
     const { page } = await visit(browser, `${server.url}/api/console?login=failed`)
-    await page.getByText('The provider did not let you in.').waitFor()
+    await page.getByText('The identity provider did not let you in.').waitFor()
     for (const colorScheme of ['light', 'dark'] as const) {
       await page.emulateMedia({ colorScheme })
       expect(await violationsOf(page)).toEqual([])

@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterAll(() => browser?.close())
 
 const button = (page: Page, name: string) => page.getByRole('button', { name, exact: true })
-const cards = (page: Page) => page.locator('ul.cards > li')
+const lines = (page: Page) => page.locator('table.managed tbody tr')
 
 needing('chromium-headless-shell').describe('the screen of schedules', () => {
   const start = (more: HandlerOptions, folder?: string) => async () => {
@@ -52,19 +52,25 @@ needing('chromium-headless-shell').describe('the screen of schedules', () => {
     const { page } = opened
     await page.getByLabel('Admin token').fill(TOKEN)
     await button(page, 'Open').click()
-    await expect.poll(() => cards(page).count()).toBe(50)
+    await expect.poll(() => lines(page).count()).toBe(50)
     await button(page, 'Load more').click()
-    await expect.poll(() => cards(page).count()).toBe(60)
-    const first = cards(page).first()
-    expect(await first.textContent()).toContain('0 0 1 1 * (UTC)')
-    await first.getByRole('button', { name: 'Pause' }).click()
-    await first.getByRole('button', { name: 'Resume' }).waitFor()
-    expect(await first.textContent()).toContain('paused')
-    await first.getByRole('button', { name: 'Resume' }).click()
-    await first.getByRole('button', { name: 'Pause' }).waitFor()
-    expect(await first.textContent()).not.toContain('Last run')
-    await first.getByRole('button', { name: 'Run now' }).click()
-    await expect.poll(() => first.textContent()).toContain('Last run')
+    await expect.poll(() => lines(page).count()).toBe(60)
+    const first = lines(page).first()
+    expect(await first.textContent()).toContain('0 0 1 1 *')
+    const act = async (name: string) => {
+      await first.getByText('Actions').click()
+      await first.getByRole('button', { name }).click()
+    }
+    await act('Turn off')
+    await first.getByText('Off', { exact: true }).waitFor()
+    await act('Turn on')
+    await first.getByText('On', { exact: true }).waitFor()
+    await first.getByRole('link').click()
+    const one = page.getByRole('region', { name: 'Details' })
+    await one.getByText('0 0 1 1 * (UTC)').waitFor()
+    expect(await one.textContent()).not.toContain('Last run')
+    await act('Run now')
+    await expect.poll(() => one.textContent()).toContain('Last run')
     expect(await violationsOf(page)).toEqual([])
     await page.setViewportSize({ width: 320, height: 640 })
     expect(Number(await page.evaluate('document.documentElement.scrollWidth'))).toBeLessThanOrEqual(320)
@@ -77,11 +83,11 @@ needing('chromium-headless-shell').describe('the screen of schedules', () => {
     const { page } = await visit(browser, `${server().url}/api/console#/schedules`)
     await page.getByLabel('Admin token').fill('another')
     await button(page, 'Open').click()
-    await page.getByText('The service did not accept the token.').waitFor()
+    await page.getByText('The service did not accept this token').waitFor()
   })
 
   it('names the plugin where there are none', async () => {
     const { page } = await visit(browser, `${bare().url}/api/console#/schedules`)
-    await page.getByText('Give it the plugin').waitFor()
+    await page.getByText('add the plugin `schedules([…])`').waitFor()
   })
 })

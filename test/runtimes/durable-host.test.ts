@@ -33,6 +33,7 @@ function durableHost({ open, ask }: ReturnType<typeof door>): RunHost {
     cancel: (id, viewer) => ask({ method: 'cancel', id, viewer }),
     delete: (id, viewer) => ask({ method: 'delete', id, viewer }),
     feedback: (id, viewer, given) => ask({ method: 'feedback', id, viewer, given }),
+    rate: (id, viewer, rating) => ask({ method: 'rate', id, viewer, rating }),
     find: ref => ask({ method: 'find', ref }),
     list: (owner, query) => ask({ method: 'list', owner, query }),
     keep: run => ask({ method: 'keep', run }),

@@ -5,6 +5,8 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createClient } from '../../src/client/index.ts'
+import { Agent, createHandler, memoryState, textOf } from '../../src/index.ts'
 import { fencesOf, snippetsIn, writeSnippets } from '../pages/pages.ts'
 import { root } from './process.ts'
 
@@ -26,12 +28,30 @@ beforeAll(async () => {
     ofVitest.replace("from 'vitest'", "from 'bun:test'").replace(/declare module[\s\S]*?\n\}\n/, ''),
   )
   await writeFile(join(folder, 'package.json'), JSON.stringify({ type: 'module' }))
+  await writeFile(join(folder, 'cases.jsonl'), await savedCases())
   await writeFile(
     join(folder, 'vitest.config.ts'),
     'export default { test: { include: ["*vitest.test.ts"] } }',
   )
 })
 afterAll(() => rm(folder, { recursive: true, force: true }))
+
+/** Two cases, as a service exports them. */
+async function savedCases(): Promise<string> {
+  const agent = new Agent({
+    name: 'greeter',
+    register: false,
+    corrections: true,
+    run: input => textOf(input),
+  })
+  const runs = { listAnonymous: true }
+  const handler = createHandler({ serve: [agent], registry: false, state: memoryState(), runs })
+  const { corrections } = createClient({ baseUrl: 'http://127.0.0.1/api', fetch: handler }).agent('greeter')
+  for (const input of ['Oslo', 'Bergen'])
+    await corrections.add({ input, originalValue: input, correctedValue: `${input}!`, reason: 'Greet' })
+  const path = 'http://127.0.0.1/api/agents/greeter/corrections/export'
+  return (await handler(new Request(path))).text()
+}
 
 /** What a program says, on both streams, and how it ended. */
 async function told(command: string, args: readonly string[]): Promise<string> {
@@ -60,7 +80,7 @@ describe('the page about tests', () => {
 
   it('has tests for vitest', async () => {
     const said = await told(bin('vitest'), ['run', '--root', folder])
-    expect(said).toMatch(/Tests +1 passed/)
+    expect(said).toMatch(/Tests +3 passed/)
     expect(said).toContain('ended with 0')
   })
 

@@ -23,7 +23,7 @@ import { agUi } from '../../protocols/ag-ui/plugin.ts'
 import { aiSdkUi } from '../../protocols/ai-sdk-ui/plugin.ts'
 import { anthropic } from '../../protocols/anthropic/plugin.ts'
 import { langGraph } from '../../protocols/langgraph-api/plugin.ts'
-import { mcp } from '../../protocols/mcp/plugin.ts'
+import { mcp, mcpPrompts, mcpResources, ownConversations } from '../../protocols/mcp/plugin.ts'
 import { openai } from '../../protocols/openai/plugin.ts'
 import { sqliteState } from '../../runtimes/sqlite.ts'
 import { swaggerUi } from '../../runtimes/swagger-ui.ts'
@@ -100,7 +100,11 @@ function partsOf({ production }: HereOptions): HandlerOptions {
       openai(),
       anthropic(),
       langGraph(),
-      mcp({ tools: true, toJsonSchema }),
+      mcp({
+        ...{ tools: true, toJsonSchema },
+        resources: mcpResources(ownConversations()),
+        prompts: mcpPrompts(),
+      }),
     ],
   }
 }

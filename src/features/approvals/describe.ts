@@ -41,11 +41,16 @@ export function describeApprovals(build: Builders): Description {
         ),
       },
       [at('approvals/{id}')]: {
-        get: operation('runs', 'getApproval', 'Get what a run or task asks, with what was said before', {
-          parameters: [parameter('path', 'id', 'Id of the run or task')],
-          responses: { 200: answer('What it asks', json(ref('ApprovalDetail'))) },
-          problems: [401, 403, 404, 503],
-        }),
+        get: operation(
+          'runs',
+          'getApproval',
+          'Get what a run or task asks, what was said before, and who decided',
+          {
+            parameters: [parameter('path', 'id', 'Id of the run or task')],
+            responses: { 200: answer('What it asks', json(ref('ApprovalDetail'))) },
+            problems: [401, 403, 404, 503],
+          },
+        ),
       },
     },
     schemas: {
@@ -53,6 +58,9 @@ export function describeApprovals(build: Builders): Description {
       ApprovalDetail: object({
         ...about,
         requests: list(ref('InputRequest')),
+        answered: { ...list({ type: 'object' }), description: 'Who answered which requests' },
+        'continuedBy?': { ...text, description: 'The run that goes on, for its owner' },
+        deciders: { ...list(choice('owner', 'role', 'authorized')), description: 'Who may decide' },
         messages: { ...list(messages), description: 'What was said before, oldest first' },
       }),
       ApprovalPage: object({ approvals: list(ref('WaitingRequest')), nextCursor: maybeText }),

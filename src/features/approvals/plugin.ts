@@ -1,7 +1,7 @@
 /**
  * Approvals as a plugin: the entry `servable/approvals`.
  *
- * Begin with `service.ts` (who may decide), then `inbox.ts` and `expiry.ts` (when an approval expires). May import `core` and
+ * Begin with `service.ts` (who may decide), then `inbox.ts`, `said.ts` and `expiry.ts` (when an approval expires). May import `core` and
  * what is below it, and no other feature.
  *
  * @module
@@ -20,7 +20,7 @@ import { ApprovalService, type Authorize, NAME } from './service.ts'
 
 export type { Approver } from '../../runs/waiting/asking.ts'
 export type { WaitingRequest } from './inbox.ts'
-export type { ApprovalDetail, AskedApproval, Authorize } from './service.ts'
+export type { ApprovalDetail, AskedApproval, Authorize, Decider } from './service.ts'
 export type { InboxEvent } from './watch.ts'
 
 /** Who decides approvals, and until when. */
@@ -62,6 +62,7 @@ export function approvals(options: ApprovalsOptions = {}): Plugin {
       // The handler's own service, which was created earlier.
       const kept = core.runs.approvals as ApprovalService
       kept.goOn = next => goOn(next, core)
+      kept.sessions = core.runs.memory?.sessions
       const { state } = core.settings
       return {
         routes: approvalRoutes(core.prefix, kept, core.host),

@@ -5,15 +5,15 @@
  */
 
 import type { Answer, HistoryMessage, InputRequest } from '../../agents/contract.ts'
-import { ignoring, isServableError, ServableError } from '../../base/errors.ts'
+import type { SessionStorage } from '../../agents/memory.ts'
+import { isServableError, ServableError } from '../../base/errors.ts'
 import { tenantOf } from '../../base/owner.ts'
 import { within } from '../../base/wake.ts'
 import type { CoreSettings } from '../../core/options.ts'
 import type { Calls, CallTransactions } from '../../core/transaction-calls.ts'
 import { logThrown } from '../../http/failure-log.ts'
-import { MAX_TEXT, toKeptInput } from '../../runs/sessions/turn-messages.ts'
 import type { RunHost } from '../../runs/stored/host.ts'
-import type { RunRecord } from '../../runs/stored/record.ts'
+import type { AnsweredRequest } from '../../runs/stored/record.ts'
 import type { Approvals, AskingTasks, ExpiringTasks, GivenToTask } from '../../runs/waiting/approvals.ts'
 import type { Approver, Asking, AskingRun, DecidedRun } from '../../runs/waiting/asking.ts'
 import { type AnsweredRun, dropWaiting, type Waiting as Kept, waitingIn } from '../../runs/waiting/waiting.ts'
@@ -31,6 +31,7 @@ import {
   type WaitingRequest,
   waitingOf,
 } from './inbox.ts'
+import { saidBefore } from './said.ts'
 
 /** The name of the plugin and of its object service. */
 export const NAME = 'approvals'
@@ -58,6 +59,8 @@ const AUTHORIZE_MS = 10_000
 export class ApprovalService implements Approvals {
   readonly expiresMs: number
   tasks: AskingTasks | undefined
+  /** Set once the handler is made. Undefined if no sessions are stored. */
+  sessions: Pick<SessionStorage, 'turns'> | undefined
   readonly #settings: ApprovalsSettings
   readonly #core: Pick<CoreSettings, 'log' | 'state' | 'roles'>
   readonly #calls: Calls<InboxTransactions>
@@ -193,24 +196,50 @@ export class ApprovalService implements Approvals {
   }
 
   /**
-   * The requests of a run or task, with the messages before them. The owner gets all requests; others get those that they may
-   * decide. Throws `run_not_found`.
+   * The requests of a run or task, with the messages before them and the answers that were given. The owner gets all of them;
+   * others get those that they may decide. Throws `run_not_found`.
    */
   async read(host: RunHost, id: string, approver: Approver): Promise<ApprovalDetail> {
     const ofRun = await host.asking(id)
     const asking = ofRun ?? (await this.tasks?.asking(id, approver))
     if (asking === undefined) throw missingRun()
     const isOwn = isOwner(asking, approver)
-    const open = asking.requests.filter(request => asking.open.includes(request.id))
-    const requests = await this.#shown(asking, open, approver)
-    if (!isOwn && requests.length === 0) throw missingRun()
-    const messages = ofRun ? await messagesOf(host, ofRun.run) : ((await this.tasks?.messages(asking)) ?? [])
-    const { run, createdAt, expiresAt } = asking
-    return { run: runOf(run, isOwn), requests, ...momentsOf({ createdAt, expiresAt }), messages }
+    const seen = await this.#shown(asking, asking.requests, approver)
+    if (!isOwn && seen.length === 0) throw missingRun()
+    const { run, createdAt, expiresAt, open } = asking
+    const requests = seen.filter(request => open.includes(request.id))
+    // What a task has answered is in its own history.
+    const { answered = [], continuedBy = undefined } = ofRun ? await host.get(id, run.owner) : {}
+    const seenIds = new Set(seen.map(request => request.id))
+    return {
+      run: runOf(run, isOwn),
+      requests,
+      ...momentsOf({ createdAt, expiresAt }),
+      answered: answered.filter(each => seenIds.has(each.id)),
+      ...(isOwn && continuedBy !== undefined && { continuedBy }),
+      deciders: this.#deciders(),
+      messages: isOwn || requests.length > 0 ? await this.#said(host, asking, ofRun !== undefined) : [],
+    }
+  }
+
+  async #said(host: RunHost, asking: Asking, isRun: boolean): Promise<readonly HistoryMessage[]> {
+    if (isRun) return saidBefore(host, this.sessions, asking.run)
+    return (await this.tasks?.messages(asking)) ?? []
+  }
+
+  #deciders(): readonly Decider[] {
+    return [
+      this.#settings.authorize === undefined ? 'owner' : 'authorized',
+      ...(this.#core.roles === undefined ? [] : (['role'] as const)),
+    ]
   }
 
   /** The requests that somebody may see: the owner all, others those that they may decide. */
-  async #shown(asking: Asking, requests: InputRequest[], approver: Approver): Promise<InputRequest[]> {
+  async #shown(
+    asking: Asking,
+    requests: readonly InputRequest[],
+    approver: Approver,
+  ): Promise<readonly InputRequest[]> {
     return isOwner(asking, approver) ? requests : this.known(asking, requests, approver)
   }
 
@@ -332,28 +361,22 @@ function isOwner({ run }: Asking, { identity }: Approver): boolean {
   return run.owner === null || run.owner === identity?.id
 }
 
+/** Who may decide: the owner, whoever has a role that may answer, and whomever `authorize` lets. */
+export type Decider = 'owner' | 'role' | 'authorized'
+
 /** The requests of a run or task, with the messages before them. */
 export interface ApprovalDetail extends Omit<WaitingRequest, 'request'> {
   /** The open requests that the reader may decide. */
   readonly requests: readonly InputRequest[]
-  /** The user's and the agent's messages, oldest first, at most 100. Large files appear by name only. */
+  /** The answered requests that the reader might have decided, with who answered each. */
+  readonly answered: readonly AnsweredRequest[]
+  /** The run that goes on with the answers, if the run is the reader's own. */
+  readonly continuedBy?: string | undefined
+  /** Who may decide its approvals. */
+  readonly deciders: readonly Decider[]
+  /**
+   * The user's and the agent's messages, oldest first, at most 100: earlier turns of the session, and the run's own. Large files
+   * appear by name only. Empty for others than the owner once they have nothing to decide.
+   */
   readonly messages: readonly HistoryMessage[]
-}
-
-/** Most runs of a chain of continued runs. The first run has the user's input. */
-const MAX_CHAIN = 99
-
-/** The messages of a run, and of the runs that it continues. */
-async function messagesOf(host: RunHost, { id, owner }: AskingRun): Promise<HistoryMessage[]> {
-  const { input } = await host.asked(id, owner)
-  const messages: HistoryMessage[] = []
-  let record: RunRecord | undefined = await host.get(id, owner)
-  for (let count = 0; record !== undefined && count < MAX_CHAIN; count++) {
-    const content = record.result?.text.slice(-MAX_TEXT)
-    if (content) messages.unshift({ role: 'assistant', content })
-    const { continuedFrom }: RunRecord = record
-    // An earlier run may be deleted.
-    record = continuedFrom ? await host.get(continuedFrom, owner).catch(ignoring('run_not_found')) : undefined
-  }
-  return [{ role: 'user', content: toKeptInput(input) }, ...messages]
 }

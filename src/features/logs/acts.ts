@@ -41,6 +41,7 @@ const RUNS: Acts = [
   ['DELETE', /\/users\/me$/, 'user.deleted'],
   ['DELETE', /\/tenants\/[^/]+$/, 'tenant.deleted'],
   ['GET', /\/sessions\/export$/, 'sessions.exported'],
+  ['GET', /\/corrections\/export$/, 'cases.exported'],
 ]
 
 const OPENAI: Acts = [

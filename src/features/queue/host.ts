@@ -81,6 +81,7 @@ export class QueueHost implements RunHost {
   readonly answer: RunHost['answer']
   readonly resume: RunHost['resume']
   readonly feedback: RunHost['feedback']
+  readonly rate: RunHost['rate']
   readonly line: TaskLine
 
   constructor(host: RunHost, parts: QueueParts) {
@@ -109,6 +110,7 @@ export class QueueHost implements RunHost {
     this.answer = host.answer.bind(host)
     this.resume = host.resume.bind(host)
     this.feedback = host.feedback.bind(host)
+    this.rate = host.rate.bind(host)
   }
 
   async start(request: StartRequest): Promise<RunRecord> {

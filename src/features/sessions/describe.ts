@@ -174,6 +174,7 @@ function pathsOf(kind: Kind, build: Builders): Readonly<Record<string, Operation
 
 function schemasOf({ object, list, ref, choice, text, maybeText, flag, count, moment }: Builders) {
   const kind = choice(...KINDS)
+  const said = { 'score?': { type: 'number' }, 'text?': text, 'correction?': text, updatedAt: moment }
   const call = object({ toolCallId: text, toolName: text })
   return {
     SessionSummary: object({
@@ -181,10 +182,8 @@ function schemasOf({ object, list, ref, choice, text, maybeText, flag, count, mo
       ...{ createdAt: moment, updatedAt: moment, 'isRunning?': flag },
     }),
     TenantDeletion: object({ owners: count, isDone: flag }),
-    Feedback: object({
-      ...{ runId: text, 'score?': { type: 'number' }, 'text?': text, 'correction?': text },
-      updatedAt: moment,
-    }),
+    Feedback: object({ runId: text, ...said }),
+    TurnFeedback: object(said),
     SessionPage: object({ sessions: list(ref('SessionSummary')), nextCursor: maybeText }),
     Turn: object({
       ...{ runId: text, kind, name: text, 'messageId?': text, 'continuedFrom?': text },
@@ -192,6 +191,7 @@ function schemasOf({ object, list, ref, choice, text, maybeText, flag, count, mo
         object({
           runId: text,
           messageId: text,
+          'userId?': text,
           input: { oneOf: [text, list(ref('ContentPart'))] },
           at: count,
         }),
@@ -199,7 +199,7 @@ function schemasOf({ object, list, ref, choice, text, maybeText, flag, count, mo
       input: { oneOf: [text, list(ref('ContentPart'))] },
       ...{ 'text?': text, 'toolCalls?': list(call), 'finishReason?': text, 'error?': text },
       status: choice('running', 'completed', 'cut', 'failed', 'interrupted'),
-      ...{ at: count, 'endedAt?': count, 'alternatives?': list(text) },
+      ...{ at: count, 'endedAt?': count, 'alternatives?': list(text), 'feedback?': ref('TurnFeedback') },
     }),
     SessionBranches: object({
       branches: list(

@@ -12,9 +12,10 @@ import { validate } from '../../base/validation.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
+import { storedFeedbackOf } from '../../runs/feedback.ts'
 import { sessionAddressOf } from '../../runs/sessions/session-storage.ts'
 import type { SessionSummary } from '../../runs/sessions/summary.ts'
-import { storedFeedbackOf } from './feedback.ts'
+import { LINES_HEADERS, streamOfLines } from '../../web/json-lines.ts'
 import { FEEDBACK_SERVICE, FEEDBACK_TRANSACTIONS, type TurnsWithFeedback } from './feedback-transactions.ts'
 import { keyOf, type SessionService } from './service.ts'
 
@@ -93,36 +94,8 @@ export function exportRoutes(
         const query = Object.fromEntries(queryOf(request.url))
         const lines = all(owner, validate(QuerySchema, query, 'invalid_query', 'query'))
         const onError = (error: unknown) => state.logThrown('stream.failed', error, request)
-        return new Response(streamOf(lines, onError), {
-          headers: { 'content-type': 'application/x-ndjson', 'cache-control': 'no-store' },
-        })
+        return new Response(streamOfLines(lines, onError), { headers: LINES_HEADERS })
       },
     },
   ]
-}
-
-/** A stream that reads lines only on demand. */
-function streamOf(
-  lines: AsyncGenerator<string>,
-  onError: (error: unknown) => void,
-): ReadableStream<Uint8Array> {
-  const encoder = new TextEncoder()
-  return new ReadableStream(
-    {
-      async pull(controller) {
-        try {
-          const { done, value } = await lines.next()
-          if (done) controller.close()
-          else controller.enqueue(encoder.encode(value))
-        } catch (error) {
-          onError(error)
-          controller.error(error)
-        }
-      },
-      async cancel() {
-        await lines.return(undefined)
-      },
-    },
-    { highWaterMark: 0 },
-  )
 }

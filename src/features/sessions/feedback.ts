@@ -8,13 +8,13 @@ import * as v from 'valibot'
 import type { Kind } from '../../agents/contract.ts'
 import type { SessionKey } from '../../agents/memory.ts'
 import { KINDS } from '../../agents/registry.ts'
-import { ServableError } from '../../base/errors.ts'
+import { isServableError, ServableError } from '../../base/errors.ts'
 import { isObject, validate } from '../../base/validation.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { Endpoint, RequestState, Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
 import { runIdOf } from '../../http/routes/stored-run-routes.ts'
-import type { Feedback, FeedbackInput } from '../../runs/feedback.ts'
+import { type Feedback, type FeedbackInput, ratingOf, storedFeedbackOf } from '../../runs/feedback.ts'
 import { checkPermitOf } from '../../runs/permit.ts'
 import { sessionAddressOf } from '../../runs/sessions/session-storage.ts'
 import { jsonReply } from '../../web/reply.ts'
@@ -76,16 +76,6 @@ const QuerySchema: v.GenericSchema<unknown, InSession & { readonly none?: 'empty
   v.check(hasSession, BOTH),
 )
 
-/** Feedback in responses. */
-export interface StoredFeedback extends FeedbackInput {
-  /** ISO 8601, in UTC. */
-  readonly updatedAt: string
-}
-
-export function storedFeedbackOf({ at, ...input }: Feedback): StoredFeedback {
-  return { ...input, updatedAt: new Date(at).toISOString() }
-}
-
 /** Makes the routes. */
 export function feedbackRoutes({
   prefix,
@@ -128,6 +118,14 @@ export function feedbackRoutes({
     }
     return (await ofRun(runId)) ?? null
   }
+  /** Writes the rating into the record of the run, if it has one. */
+  const rate = async (runId: string, owner: string | null, given: FeedbackInput) => {
+    try {
+      await host.rate(runId, owner, ratingOf(given))
+    } catch (error) {
+      if (!isServableError(error) || error.code !== 'run_not_found') throw error
+    }
+  }
   const respond = (runId: string | undefined, feedback: Feedback) =>
     jsonReply({ runId, ...storedFeedbackOf(feedback) }, { headers: { 'cache-control': 'no-store' } })
   return [
@@ -141,7 +139,11 @@ export function feedbackRoutes({
       const feedback = await find(
         state,
         { sessionId, kind, name },
-        (key, runId) => calls.say(sessionAddressOf(key), key, runId, given),
+        async (key, runId) => {
+          const said = await calls.say(sessionAddressOf(key), key, runId, given)
+          if (said !== undefined) await rate(runId, state.owner, given)
+          return said
+        },
         runId => host.feedback(runId, state.owner, given),
       )
       return respond(state.runId, feedback as Feedback)

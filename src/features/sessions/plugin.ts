@@ -22,8 +22,8 @@ import { forgetRoutes, sessionRoutes } from './routes.ts'
 import { NAME, SessionService } from './service.ts'
 import { SESSION_SERVICE_TRANSACTIONS } from './transactions.ts'
 
+export type { StoredFeedback } from '../../runs/feedback.ts'
 export type { SessionPage, SessionSummary } from '../../runs/sessions/summary.ts'
-export type { StoredFeedback } from './feedback.ts'
 export type { TurnPage } from './turns.ts'
 
 /**

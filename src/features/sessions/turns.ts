@@ -7,6 +7,7 @@
 import type { SessionKey } from '../../agents/memory.ts'
 import type { Turn } from '../../agents/turn.ts'
 import { ServableError } from '../../base/errors.ts'
+import { FEEDBACK, feedbackIn, type StoredFeedback, storedFeedbackOf } from '../../runs/feedback.ts'
 import {
   asOf,
   idOf,
@@ -23,6 +24,7 @@ import {
   sessionIn,
   TURNS,
   thingOf,
+  turnIdOf,
 } from '../../runs/sessions/session-record.ts'
 import { type CopiedStates, copyStates, pasteStates } from '../../runs/sessions/session-states.ts'
 import { branchOf, close, entriesIn, isOf, subtreeOf, summaryAt } from '../../runs/sessions/session-tree.ts'
@@ -43,6 +45,8 @@ export interface TurnPage {
 export interface ShownTurn extends Turn {
   /** The runs whose turns come after the same turn, with this one, in the order in which they began. Absent if it is the only one. */
   readonly alternatives?: readonly string[]
+  /** What its owner said of it. */
+  readonly feedback?: StoredFeedback
 }
 
 /** Which turns to read. */
@@ -78,8 +82,15 @@ export function readTurns(
   const page = entries.slice(0, limit)
   const last = page.at(-1)
   const isMore = entries.length > limit && last !== undefined
+  // Most sessions have none, and then no turn is looked for.
+  const isSaid = tx.count(FEEDBACK, idOf(key)) > 0
+  const shown = (entry: SessionEntry): ShownTurn | [] => {
+    const turn = shownTurn(session, entry)
+    const said = isSaid && turn ? feedbackIn(tx, turnIdOf(key, entry)) : undefined
+    return turn && said ? { ...turn, feedback: storedFeedbackOf(said) } : (turn ?? [])
+  }
   return {
-    turns: page.flatMap(entry => shownTurn(session, entry) ?? []),
+    turns: page.flatMap(shown),
     nextCursor: isMore ? encodeCursor({ at: last.seq, id: 'turn' }) : null,
   }
 }

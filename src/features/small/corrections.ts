@@ -24,7 +24,7 @@ const CORRECTION_TRANSACTIONS = {
   },
 } satisfies Transactions
 
-/** Stores corrections of agents' output, and passes them to agents: `/agents/:name/corrections`. */
+/** Stores corrections of agents' output, and passes them to agents: `/agents/:name/corrections`. Those with an input are cases for tests. */
 export function corrections(): Plugin {
   return asPlugin({
     name: NAME,
@@ -32,7 +32,7 @@ export function corrections(): Plugin {
     memory: callTransactions => {
       const { list } = correctionsIn(callTransactions)
       return {
-        corrections: async (agent, owner, limit) => (await list({ agent, owner, limit })).corrections,
+        corrections: (agent, owner, limit) => toldOf(list, { agent, owner, limit }),
       }
     },
     mount: ({ prefix, catalog, maxBodyBytes, settings, callTransactions, runs }) => ({
@@ -50,6 +50,24 @@ export function corrections(): Plugin {
         callTransactions(NAME, CORRECTION_TRANSACTIONS).forget(partitionOf(owner), owner),
     }),
   })
+}
+
+/** Most pages that are read for a model. */
+const MAX_PAGES = 5
+
+/** The newest corrections of which models are told. A case is for tests, whose answer would be told away. */
+async function toldOf(
+  list: Required<CorrectionStore>['list'],
+  { limit, ...query }: CorrectionQuery,
+): Promise<readonly Correction[]> {
+  const told: Correction[] = []
+  let cursor: string | null | undefined
+  for (let pages = 0; pages < MAX_PAGES && told.length < limit && cursor !== null; pages++) {
+    const page = await list({ ...query, limit, cursor })
+    told.push(...page.corrections.filter(({ input }) => input === undefined))
+    cursor = page.nextCursor
+  }
+  return told.slice(0, limit)
 }
 
 /** The default store of corrections. With Durable Objects they are in the object that lists their owner's runs. */
@@ -75,6 +93,13 @@ function describe(build: Builders): Description {
           problems: [400, 401, 403, 404, 413, 415, 429, 503],
         }),
         get: page('run', 'listCorrections', 'List corrections, newest first', 'CorrectionPage', [name]),
+      },
+      [at('agents/{name}/corrections/export')]: {
+        get: operation('run', 'exportCases', 'Export the corrections with an input, a line of JSON each', {
+          parameters: [name],
+          responses: { 200: answer('The cases', { 'application/x-ndjson': { schema: { type: 'string' } } }) },
+          problems: [401, 403, 404, 503],
+        }),
       },
     },
     bodies: { CorrectionBody: CorrectionSchema },

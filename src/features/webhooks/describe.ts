@@ -1,5 +1,5 @@
 import type { Builders, Description, OperationParts, Paths, Schema, Secured } from '../../core/builders.ts'
-import { EVENTS } from './options.ts'
+import { EVENTS, TEST } from './options.ts'
 import { NewSecretSchema, NewWebhookSchema, WebhookChangeSchema } from './schemas.ts'
 
 const TAG = 'webhooks'
@@ -107,9 +107,11 @@ function deliveryPaths(
     secured,
   }: { readonly suffix: string; readonly tag?: string; readonly secured?: Secured },
 ): Paths {
-  const { at, operation, page, parameter, choice } = build
+  const { at, operation, page, parameter, choice, text } = build
   const id = idOf(build)
   const status = parameter('query', 'status', 'Only those', choice('pending', 'delivered', 'failed'))
+  const type = parameter('query', 'type', 'Only those', choice(...EVENTS, TEST))
+  const delivery = parameter('path', 'delivery', 'Id of the delivery')
   const send = (operationId: string, summary: string, parameters: readonly Schema[]) =>
     operation(tag, operationId + suffix, summary, {
       ...secured,
@@ -117,21 +119,38 @@ function deliveryPaths(
       responses: { 202: answerOf(build, 'WebhookDelivery') },
       problems: [401, ...(secured ? [403] : []), 404],
     })
+  const webhook = parameter('query', 'webhook', 'Only those of this webhook', text)
   return {
+    [at(`${path}/deliveries`)]: {
+      get: {
+        ...page(tag, `listAllDeliveries${suffix}`, 'List deliveries of all webhooks', 'WebhookDeliveryPage', [
+          webhook,
+          status,
+          type,
+        ]),
+        ...secured,
+      },
+    },
     [at(`${path}/{id}/deliveries`)]: {
       get: {
         ...page(tag, `listDeliveries${suffix}`, 'List deliveries, newest first', 'WebhookDeliveryPage', [
           id,
           status,
+          type,
         ]),
         ...secured,
       },
     },
+    [at(`${path}/{id}/deliveries/{delivery}`)]: {
+      get: operation(tag, `getDelivery${suffix}`, 'Read a delivery with what was sent', {
+        ...secured,
+        parameters: [id, delivery],
+        responses: { 200: answerOf(build, 'WebhookDeliveryWithPayload') },
+        problems: [401, ...(secured ? [403] : []), 404],
+      }),
+    },
     [at(`${path}/{id}/deliveries/{delivery}/replay`)]: {
-      post: send('replayDelivery', 'Send a delivery again', [
-        id,
-        parameter('path', 'delivery', 'Id of the delivery'),
-      ]),
+      post: send('replayDelivery', 'Send a delivery again', [id, delivery]),
     },
     [at(`${path}/{id}/test`)]: { post: send('testWebhook', 'Send `webhook.test`', [id]) },
   }
@@ -157,24 +176,27 @@ function schemasOf({
     enabled: flag,
     'createdAt?': moment,
   }
+  const delivery = {
+    id: text,
+    webhook: text,
+    type: text,
+    'runId?': text,
+    status: choice('pending', 'delivered', 'failed'),
+    tries: count,
+    createdAt: moment,
+    'lastTryAt?': moment,
+    'nextTryAt?': moment,
+    'responseStatus?': count,
+    'error?': text,
+    'code?': choice('interrupted'),
+  }
   return {
     Webhook: object(webhook),
     Webhooks: object({ webhooks: list(ref('Webhook')) }),
     WebhookWithSecret: object({ ...webhook, secret: text }),
     AnyWebhooks: object({ webhooks: list(object({ ...webhook, owner: maybeText })) }),
-    WebhookDelivery: object({
-      id: text,
-      type: text,
-      'runId?': text,
-      status: choice('pending', 'delivered', 'failed'),
-      tries: count,
-      createdAt: moment,
-      'lastTryAt?': moment,
-      'nextTryAt?': moment,
-      'responseStatus?': count,
-      'error?': text,
-      'code?': choice('interrupted'),
-    }),
+    WebhookDelivery: object(delivery),
+    WebhookDeliveryWithPayload: object({ ...delivery, 'payload?': { type: 'object' } }),
     WebhookDeliveryPage: object({ deliveries: list(ref('WebhookDelivery')), nextCursor: maybeText }),
   }
 }

@@ -8,7 +8,7 @@ import type { Forgetting } from '../../core/plugin.ts'
 import type { Permitted } from '../../runs/permit.ts'
 import type { Eviction, Transaction } from '../../stores/store.ts'
 import { putQueued, type Queue, type QueueEntry } from './delivery/queue.ts'
-import type { WebhookEventType, WebhookFilter } from './options.ts'
+import type { TEST, WebhookEventType, WebhookFilter } from './options.ts'
 import type { RunNotice } from './payload.ts'
 
 /** Subscriptions of clients, partitioned by owner. */
@@ -25,6 +25,13 @@ export const OUTBOX = 'webhook-outbox'
 
 /** The subscription id for deliveries to receivers that a run itself names. */
 export const RUN_WEBHOOK = 'run'
+
+/** The beginning of the ids of clients' subscriptions. No other has it. */
+export const OF_CLIENT = 'wh_'
+
+function isOfClient(webhook: string): boolean {
+  return webhook.startsWith(OF_CLIENT)
+}
 
 /** A secret of a client. It is stored, since it signs. */
 export interface KeptSecret {
@@ -49,6 +56,9 @@ export interface KeptWebhook extends WebhookFilter {
   readonly createdAt: number
 }
 
+/** The type of a delivery. */
+export type DeliveryType = WebhookEventType | typeof TEST
+
 /** The state of a delivery. */
 export type DeliveryStatus = 'pending' | 'delivered' | 'failed'
 
@@ -58,7 +68,7 @@ export interface KeptDelivery {
   /** The id of its subscription. */
   readonly webhook: string
   readonly owner: string | null
-  readonly type: WebhookEventType | 'webhook.test'
+  readonly type: DeliveryType
   readonly runId?: string | undefined
   /** The session of the run. The delivery is deleted with it. */
   readonly session?: Forgetting['session']
@@ -105,8 +115,9 @@ function thingOf(id: string): string {
 
 /** Writes a delivery. A full store evicts pending ones last. */
 export function putDelivery(tx: Transaction, delivery: KeptDelivery, retentionMs: number): void {
-  const { id, webhook: partition, createdAt: at, status, session } = delivery
-  const tags = { status, ...(session && { sessionId: session.id }) }
+  const { id, webhook: partition, owner, createdAt: at, status, type, session } = delivery
+  const of = owner !== null && isOfClient(partition) && { of: owner }
+  const tags = { status, type, ...of, ...(session && { sessionId: session.id }) }
   const leaves: Eviction['leaves'] = status === 'pending' ? 'last' : 'first'
   const expiresAt = at + retentionMs
   tx.put(DELIVERIES, { id, partition, at, tags, value: delivery, expiresAt }, { thing: thingOf(id), leaves })

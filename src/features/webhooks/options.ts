@@ -16,6 +16,9 @@ export const NAME = 'webhooks'
 /** The events of a run. */
 export const EVENTS = ['run.completed', 'run.failed', 'run.input_required', 'run.cancelled'] as const
 
+/** The type of a delivery that a person asked for. */
+export const TEST = 'webhook.test'
+
 /** The type of an event. */
 export type WebhookEventType = (typeof EVENTS)[number]
 

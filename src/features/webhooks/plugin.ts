@@ -21,7 +21,13 @@ import { webhookTransactions } from './transactions.ts'
 
 export type { WebhookEventType, WebhookFilter, WebhookSubscription, WebhooksOptions } from './options.ts'
 export type { WebhookPayload, WebhookRun } from './payload.ts'
-export type { AnyWebhook, Webhook, WebhookDelivery, WebhookWithSecret } from './view.ts'
+export type {
+  AnyWebhook,
+  Webhook,
+  WebhookDelivery,
+  WebhookDeliveryWithPayload,
+  WebhookWithSecret,
+} from './view.ts'
 
 /**
  * Notifies receivers when stored runs have completed, failed, been cancelled, or wait for input. Requests are signed (Standard

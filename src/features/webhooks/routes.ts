@@ -10,15 +10,17 @@ import { paging, validate } from '../../base/validation.ts'
 import type { Core } from '../../core/built-in.ts'
 import type { Endpoint, RequestState, Route } from '../../http/context.ts'
 import { joinPath, queryOf } from '../../http/router.ts'
+import { hasRight } from '../../http/security/gate.ts'
 import { toBase64 } from '../../web/base64.ts'
 import { readJson, requireJson } from '../../web/body.ts'
 import { plain } from '../../web/plain.ts'
 import { jsonReply, Reply } from '../../web/reply.ts'
+import { OF_CLIENT } from './kept.ts'
 import type { Notices } from './notices.ts'
-import { clientKey, NAME, type WebhookSettings } from './options.ts'
+import { clientKey, EVENTS, NAME, TEST, type WebhookSettings } from './options.ts'
 import { NewSecretSchema, NewWebhookSchema, WebhookChangeSchema } from './schemas.ts'
 import { changed, type OwnerFilter } from './transactions.ts'
-import { anyWebhookView, deliveryView, webhookView } from './view.ts'
+import { anyWebhookView, deliveryView, type WebhookDeliveryWithPayload, webhookView } from './view.ts'
 
 /** Most bytes of a body. */
 const MAX_BODY = 65_536
@@ -26,12 +28,17 @@ const MAX_BODY = 65_536
 /** Bytes of a generated secret. */
 const SECRET_BYTES = 32
 
+const TYPES = [...EVENTS, TEST] as const
+
 const QuerySchema = v.object({
   status: v.optional(
     v.picklist(['pending', 'delivered', 'failed'], 'must be one of pending, delivered, failed'),
   ),
+  type: v.optional(v.picklist(TYPES, `must be one of ${TYPES.join(', ')}`)),
   ...paging,
 })
+
+const AllQuerySchema = v.object({ ...QuerySchema.entries, webhook: v.optional(v.string()) })
 
 type RouteParts = Pick<Core, 'prefix' | 'maxBodyBytes' | 'checkShared'> & {
   readonly settings: WebhookSettings
@@ -74,6 +81,8 @@ export function webhookRoutes(parts: RouteParts): Route[] {
     return { keyId: state.identity?.keyId ?? null, only: only ?? null }
   }
   return [
+    // Before the routes of one webhook, since `deliveries` is none.
+    ...deliveryRoutes(parts, joinPath(parts.prefix, NAME), { part: NAME, ownerIn: ownerOf, mayRead }),
     route('GET', '', async (_, owner) =>
       answer({ webhooks: (await calls.list(NAME, owner)).map(webhookView) }),
     ),
@@ -83,7 +92,7 @@ export function webhookRoutes(parts: RouteParts): Route[] {
       await notices.check(asked.url)
       const webhook = {
         ...asked,
-        id: `wh_${crypto.randomUUID()}`,
+        id: `${OF_CLIENT}${crypto.randomUUID()}`,
         ...{ owner, secrets: [{ secret }], isEnabled: true, createdAt: Date.now() },
       }
       await calls.add(NAME, changed(webhook, await keyOf(state)))
@@ -106,7 +115,6 @@ export function webhookRoutes(parts: RouteParts): Route[] {
       clientKey(secret)
       return answer({ ...webhookView(await calls.rotate(NAME, id, owner, secret)), secret })
     }),
-    ...deliveryRoutes(parts, joinPath(parts.prefix, NAME), NAME, ownerOf),
   ]
 }
 
@@ -127,7 +135,12 @@ export function adminWebhookRoutes(parts: RouteParts, decidesItself = false): Ro
         return answer({ webhooks: [...subscriptions, ...kept].map(anyWebhookView) })
       },
     },
-    ...deliveryRoutes(parts, base, 'admin', () => undefined),
+    ...deliveryRoutes(parts, base, {
+      part: 'admin',
+      ownerIn: () => undefined,
+      // A role sees what was sent of runs that it may read. Whom `admin.authenticate` lets in sees all.
+      mayRead: (state, owner) => !hasRight(state, 'admin', decidesItself) || mayRead(state, owner),
+    }),
   ]
   return routes.map(route => ({ ...route, decidesItself, endpoint: reported(route) }))
 }
@@ -149,34 +162,70 @@ function reported({ method, path, endpoint }: Route): Endpoint {
 /** Most characters of an id in the log. */
 const MAX_SHOWN = 100
 
+/** Who asks about deliveries. */
+interface DeliveryReader {
+  readonly part: string
+  readonly ownerIn: (state: RequestState) => OwnerFilter
+  /** Whether the sender sees what was sent of a run of that owner. */
+  readonly mayRead: (state: RequestState, owner: string | null) => boolean
+}
+
+/** Whether the sender may read the runs of an owner. */
+function mayRead(state: RequestState, owner: string | null): boolean {
+  return (owner !== null && owner === state.identity?.id) || state.may('read', owner)
+}
+
 /** The routes of deliveries, for callers and administrators. */
 function deliveryRoutes(
   { notices, checkShared }: RouteParts,
   base: string,
-  part: string,
-  ownerIn: (state: RequestState) => OwnerFilter,
+  { part, ownerIn, mayRead }: DeliveryReader,
 ): Route[] {
   const { calls } = notices
   const check = checkShared('Webhooks need')
   const route = (
     method: Route['method'],
     path: string,
-    endpoint: (owner: OwnerFilter, params: RequestState['params'], request: Request) => ReturnType<Endpoint>,
+    endpoint: (
+      owner: OwnerFilter,
+      params: RequestState['params'],
+      request: Request,
+      state: RequestState,
+    ) => ReturnType<Endpoint>,
   ): Route => ({
     method,
     path: joinPath(base, path),
     part,
     async endpoint(request, state) {
       check(state)
-      if (method === 'POST' && part === NAME) await checkKey({ notices }, state)
-      return endpoint(ownerIn(state), state.params, request)
+      if (part === NAME && (method === 'POST' || state.params.delivery !== undefined))
+        await checkKey({ notices }, state)
+      return endpoint(ownerIn(state), state.params, request, state)
     },
   })
   return [
+    route('GET', 'deliveries', async (owner, _, request) => {
+      const query = validate(
+        AllQuerySchema,
+        Object.fromEntries(queryOf(request.url)),
+        'invalid_query',
+        'query',
+      )
+      const { values, next = null } = await calls.allDeliveries(NAME, owner, query)
+      return answer({ deliveries: values.map(deliveryView), nextCursor: next })
+    }),
     route('GET', ':id/deliveries', async (owner, { id = '' }, request) => {
       const query = validate(QuerySchema, Object.fromEntries(queryOf(request.url)), 'invalid_query', 'query')
       const { values, next = null } = await calls.deliveries(NAME, id, owner, query)
       return answer({ deliveries: values.map(deliveryView), nextCursor: next })
+    }),
+    route('GET', ':id/deliveries/:delivery', async (owner, { id = '', delivery = '' }, _, state) => {
+      const found = await calls.delivery(NAME, id, owner, delivery)
+      const shown = {
+        ...deliveryView(found),
+        ...(mayRead(state, found.owner) && { payload: JSON.parse(found.body) }),
+      }
+      return answer(shown satisfies WebhookDeliveryWithPayload)
     }),
     route('POST', ':id/test', async (owner, { id = '' }) => {
       const delivery = await calls.test(NAME, id, owner, `${crypto.randomUUID()}_test`)

@@ -9,10 +9,11 @@ import type { Forgetting } from '../../core/plugin.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
 import type { Permitted } from '../../runs/permit.ts'
 import { ownersIn, type Page, readPage } from '../../runs/stored/page.ts'
-import type { Position, Reader, Transaction } from '../../stores/store.ts'
+import type { Position, Reader, Filter as StoreFilter, Transaction } from '../../stores/store.ts'
 import {
   DELIVERIES,
   type DeliveryStatus,
+  type DeliveryType,
   deliveryIdOf,
   dropDeliveriesOf,
   dropDelivery,
@@ -24,8 +25,11 @@ import {
   WEBHOOKS,
 } from './kept.ts'
 import { createMatcher, matches } from './matching.ts'
-import type { WebhookSettings } from './options.ts'
+import { TEST, type WebhookSettings } from './options.ts'
 import { bodyOf, type RunNotice, testBody } from './payload.ts'
+
+/** The subscription and the tags of deliveries to list. */
+type Filter = Pick<StoreFilter, 'partition' | 'tags'>
 
 /** The owner whose subscription is requested. Undefined for an administrator, who may request any. */
 export type OwnerFilter = string | undefined
@@ -33,6 +37,7 @@ export type OwnerFilter = string | undefined
 /** Which deliveries to list, newest first. */
 export interface DeliveryQuery {
   readonly status?: DeliveryStatus | undefined
+  readonly type?: DeliveryType | undefined
   readonly cursor?: string | undefined
   readonly limit: number
 }
@@ -59,6 +64,14 @@ export interface WebhookTransactions extends Transactions {
       owner: OwnerFilter,
       query: DeliveryQuery,
     ) => Page<KeptDelivery>
+    /** Those of one subscription, or of all: of a client's, or of everyone for an administrator. */
+    readonly allDeliveries: (
+      tx: Reader,
+      owner: OwnerFilter,
+      query: DeliveryQuery & { readonly webhook?: string | undefined },
+    ) => Page<KeptDelivery>
+    /** Throws `delivery_not_found`. */
+    readonly delivery: (tx: Reader, id: string, owner: OwnerFilter, delivery: string) => KeptDelivery
   }
   readonly writes: {
     /** Throws `too_many_webhooks`. */
@@ -110,9 +123,19 @@ interface Recipient {
 export function webhookTransactions(settings: WebhookSettings): WebhookTransactions {
   const deployed = new Set(settings.subscriptions.map(({ id }) => id))
   /** Throws for a subscription that is not the caller's. Administrators may also request those of the deployment and of runs. */
-  const check = (tx: Reader, id: string, owner: OwnerFilter): Pick<KeptWebhook, 'url'> | undefined => {
+  const check = (
+    tx: Reader,
+    id: string,
+    owner: OwnerFilter,
+  ): Pick<KeptWebhook, 'url' | 'owner'> | undefined => {
     if (owner === undefined && (deployed.has(id) || id === RUN_WEBHOOK)) return undefined
     return find(tx, id, owner)
+  }
+  const page = (tx: Reader, { partition, tags }: Filter, { status, type, ...query }: DeliveryQuery) => {
+    const all = { ...tags, ...(status && { status }), ...(type && { type }) }
+    const filter = { partition, tags: all }
+    const { values, next } = readPage<KeptDelivery>(tx, DELIVERIES, filter, { ...query, isLive: true })
+    return { values: values.filter(({ createdAt }) => createdAt + settings.retentionMs > tx.now), next }
   }
   return {
     expiring: [DELIVERIES],
@@ -124,16 +147,19 @@ export function webhookTransactions(settings: WebhookSettings): WebhookTransacti
           : tx.list<KeptWebhook>(WEBHOOKS, { partition: owner, limit: MANY }).map(({ value }) => value),
       find,
       owners: (tx, tenant) => ownersIn<KeptWebhook>(tx, WEBHOOKS, tenant, ({ value }) => value.owner),
-      deliveries(tx, id, owner, { status, ...page }) {
+      deliveries(tx, id, owner, query) {
         check(tx, id, owner)
-        const tags = status && { status }
-        const { values, next } = readPage<KeptDelivery>(
-          tx,
-          DELIVERIES,
-          { partition: id, tags },
-          { ...page, isLive: true },
-        )
-        return { values: values.filter(({ createdAt }) => createdAt + settings.retentionMs > tx.now), next }
+        return page(tx, { partition: id }, query)
+      },
+      allDeliveries(tx, owner, { webhook, ...query }) {
+        if (webhook !== undefined) check(tx, webhook, owner)
+        return page(tx, { partition: webhook, ...(owner !== undefined && { tags: { of: owner } }) }, query)
+      },
+      delivery(tx, id, owner, delivery) {
+        check(tx, id, owner)
+        const found = findDelivery(tx, id, delivery)
+        if (found.createdAt + settings.retentionMs > tx.now) return found
+        throw noDelivery()
       },
     },
     writes: { ...subscriptionWrites(settings), ...deliveryWrites(settings, check) },
@@ -176,7 +202,7 @@ function subscriptionWrites({
 /** The writes of deliveries. `check` throws for a subscription that is not the caller's. */
 function deliveryWrites(
   settings: WebhookSettings,
-  check: (tx: Reader, id: string, owner: OwnerFilter) => Pick<KeptWebhook, 'url'> | undefined,
+  check: (tx: Reader, id: string, owner: OwnerFilter) => Pick<KeptWebhook, 'url' | 'owner'> | undefined,
 ): Pick<Writes, 'forgetRun' | 'drop' | 'enqueue' | 'test' | 'replay'> {
   const receiversOf = receiversBy(settings)
   const queue = (tx: Transaction, delivery: KeptDelivery, url: string | undefined): KeptDelivery => {
@@ -204,20 +230,17 @@ function deliveryWrites(
       }
     },
     test(tx, id, owner, delivery) {
-      const url = id === RUN_WEBHOOK ? find(tx, id, owner).url : check(tx, id, owner)?.url
-      const about = { id: delivery, webhook: id, owner: owner ?? null, type: 'webhook.test' as const }
+      const to = id === RUN_WEBHOOK ? find(tx, id, owner) : check(tx, id, owner)
+      const about = { id: delivery, webhook: id, owner: to?.owner ?? null, type: TEST } as const
       return queue(
         tx,
         { ...about, createdAt: tx.now, body: testBody(tx.now), status: 'pending', tries: 0 },
-        url,
+        to?.url,
       )
     },
     replay(tx, id, owner, delivery) {
       const url = check(tx, id, owner)?.url
-      const before = tx.get<KeptDelivery>(DELIVERIES, delivery)?.value
-      if (before === undefined || before.webhook !== id) {
-        throw new ServableError('delivery_not_found', 'The webhook has no such delivery: it may have expired')
-      }
+      const before = findDelivery(tx, id, delivery)
       // A pending delivery is left to its worker.
       if (before.status === 'pending') return before
       const { error: _, nextTryAt: __, code: ___, ...about } = before
@@ -259,6 +282,16 @@ function find(tx: Reader, id: string, owner: OwnerFilter): KeptWebhook {
   const found = tx.get<KeptWebhook>(WEBHOOKS, id)?.value
   if (found !== undefined && (owner === undefined || found.owner === owner)) return found
   throw new ServableError('webhook_not_found', 'There is no such webhook')
+}
+
+function findDelivery(tx: Reader, webhook: string, id: string): KeptDelivery {
+  const found = tx.get<KeptDelivery>(DELIVERIES, id)?.value
+  if (found?.webhook === webhook) return found
+  throw noDelivery()
+}
+
+function noDelivery(): ServableError {
+  return new ServableError('delivery_not_found', 'The webhook has no such delivery: it may have expired')
 }
 
 function put(tx: Transaction, webhook: KeptWebhook): KeptWebhook {

@@ -2,6 +2,7 @@
 
 import type { DeliveryStatus, KeptDelivery, KeptWebhook } from './kept.ts'
 import { type DeploymentWebhook, EVENTS, type WebhookEventType } from './options.ts'
+import type { WebhookPayload } from './payload.ts'
 
 /** A subscription, without its secret. */
 export interface Webhook {
@@ -31,6 +32,8 @@ export interface AnyWebhook extends Webhook {
 /** A delivery. */
 export interface WebhookDelivery {
   readonly id: string
+  /** The id of its subscription; `run` if a run named the receiver. */
+  readonly webhook: string
   readonly type: string
   /** Absent for a test. */
   readonly runId?: string | undefined
@@ -46,6 +49,12 @@ export interface WebhookDelivery {
   readonly error?: string | undefined
   /** `interrupted`: given up because the processes that sent it crashed. */
   readonly code?: 'interrupted' | undefined
+}
+
+/** A delivery with what was sent. */
+export interface WebhookDeliveryWithPayload extends WebhookDelivery {
+  /** What was sent. Absent for a role that may not read the run. */
+  readonly payload?: WebhookPayload | undefined
 }
 
 function moment(at: number): string {
@@ -77,6 +86,7 @@ export function anyWebhookView(webhook: KeptWebhook | DeploymentWebhook): AnyWeb
 /** A delivery, without its body. */
 export function deliveryView({
   id,
+  webhook,
   type,
   runId,
   status,
@@ -89,7 +99,7 @@ export function deliveryView({
   code,
 }: KeptDelivery): WebhookDelivery {
   return {
-    ...{ id, type, runId, status, tries, createdAt: moment(createdAt), responseStatus, error, code },
+    ...{ id, webhook, type, runId, status, tries, createdAt: moment(createdAt), responseStatus, error, code },
     ...(lastTryAt !== undefined && { lastTryAt: moment(lastTryAt) }),
     ...(nextTryAt !== undefined && { nextTryAt: moment(nextTryAt) }),
   }

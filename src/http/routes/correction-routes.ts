@@ -1,18 +1,22 @@
 /**
- * `POST` and `GET /agents/:name/corrections`. They answer 404 unless the agent accepts corrections.
+ * `POST` and `GET /agents/:name/corrections`, and `GET …/export` of their cases. They answer 404 unless the agent accepts corrections.
  *
  * @module
  */
 
-import type { CorrectionStore } from '../../agents/corrections.ts'
+import type { CorrectionPage, CorrectionQuery, CorrectionStore } from '../../agents/corrections.ts'
 import { ServableError } from '../../base/errors.ts'
 import { checkPermitOf, type Permit } from '../../runs/permit.ts'
 import { readJson, requireJson } from '../../web/body.ts'
+import { LINES_HEADERS, streamOfLines } from '../../web/json-lines.ts'
 import { jsonReply, type Reply } from '../../web/reply.ts'
 import type { Catalog } from '../catalog.ts'
 import type { RequestState, Route } from '../context.ts'
-import { MAX_CORRECTION_BYTES, parseCorrection, parseCorrectionQuery } from '../corrections.ts'
+import { caseOf, MAX_CORRECTION_BYTES, parseCorrection, parseCorrectionQuery } from '../corrections.ts'
 import { joinPath, queryOf } from '../router.ts'
+
+/** Corrections that the export reads at once. */
+const EXPORTED = 20
 
 /** The options of the routes. */
 export interface CorrectionRoutesOptions {
@@ -26,12 +30,18 @@ export interface CorrectionRoutesOptions {
   readonly permit: Permit | undefined
 }
 
-/** Makes the two routes. */
+/** Makes the routes. */
 export function correctionRoutes(options: CorrectionRoutesOptions): Route[] {
   const path = joinPath(options.prefix, 'agents/:name/corrections')
   return [
     { method: 'POST', path, part: 'router', endpoint: (request, state) => add(request, state, options) },
     { method: 'GET', path, part: 'router', endpoint: (request, state) => list(request, state, options) },
+    {
+      method: 'GET',
+      path: `${path}/export`,
+      part: 'router',
+      endpoint: (request, state) => exported(request, state, options),
+    },
   ]
 }
 
@@ -53,15 +63,40 @@ async function add(request: Request, state: RequestState, options: CorrectionRou
 }
 
 async function list(request: Request, state: RequestState, options: CorrectionRoutesOptions): Promise<Reply> {
+  const read = pagesOf(state, options)
+  const page = await read(parseCorrectionQuery(Object.fromEntries(queryOf(request.url))))
+  return jsonReply(page, { headers: { 'cache-control': 'no-store' } })
+}
+
+/** Streams the cases of the agent, newest first: a line of JSON each. */
+function exported(request: Request, state: RequestState, options: CorrectionRoutesOptions): Response {
+  const lines = linesOf(pagesOf(state, options))
+  const onError = (error: unknown) => state.logThrown('stream.failed', error, request)
+  return new Response(streamOfLines(lines, onError), { headers: LINES_HEADERS })
+}
+
+type ReadPage = (query: Pick<CorrectionQuery, 'cursor' | 'limit'>) => Promise<CorrectionPage>
+
+async function* linesOf(read: ReadPage): AsyncGenerator<string> {
+  let cursor: string | undefined
+  do {
+    const { corrections, nextCursor } = await read({ cursor, limit: EXPORTED })
+    const cases = corrections.flatMap(each => caseOf(each) ?? [])
+    if (cases.length > 0) yield cases.map(each => `${JSON.stringify(each)}\n`).join('')
+    cursor = nextCursor ?? undefined
+  } while (cursor !== undefined)
+}
+
+/** Reads pages of the caller's corrections. Throws `not_found` if they cannot be listed. */
+function pagesOf(state: RequestState, options: CorrectionRoutesOptions): ReadPage {
   const store = storeOf(state, options)
   if (state.identity === undefined && !options.listAnonymous) {
     throw new ServableError('not_found', 'Listing corrections needs an identity: see `runs.listAnonymous`')
   }
   if (store.list === undefined)
     throw new ServableError('not_found', 'The corrections of this agent cannot be listed')
-  const query = parseCorrectionQuery(Object.fromEntries(queryOf(request.url)))
-  const page = await store.list({ agent: state.params.name ?? '', owner: state.owner, ...query })
-  return jsonReply(page, { headers: { 'cache-control': 'no-store' } })
+  const list = store.list.bind(store)
+  return async query => list({ agent: state.params.name ?? '', owner: state.owner, ...query })
 }
 
 /** The agent's store of corrections. Throws `agent_not_found`, and `not_found` for an agent that accepts none. */

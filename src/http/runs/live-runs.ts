@@ -58,8 +58,8 @@ export class LiveRuns implements LiveList<RunListEvent> {
 
 function seenIn(runs: readonly RunSummary[]): ReadonlyMap<string, SeenRun> {
   return new Map(
-    runs.map(({ id, createdAt: at, status, updatedAt, continuedBy = '', resumable = '' }) => {
-      return [id, { at, story: `${status} ${updatedAt} ${continuedBy} ${resumable}` }]
+    runs.map(({ id, createdAt: at, status, updatedAt, continuedBy = '', resumable = '', feedback = '' }) => {
+      return [id, { at, story: `${status} ${updatedAt} ${continuedBy} ${resumable} ${feedback}` }]
     }),
   )
 }

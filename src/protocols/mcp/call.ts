@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { InputRequest, Answer as RunAnswer } from '../../agents/contract.ts'
+import type { InputRequest, Answer as RunAnswer, StepEvent } from '../../agents/contract.ts'
 import { ignoring, isServableError, reportError, shouldLog } from '../../base/errors.ts'
 import { isObject, misfit } from '../../base/validation.ts'
 import { deferred, later } from '../../base/wake.ts'
@@ -24,6 +24,9 @@ import type { CallContext, McpRequest } from './request.ts'
 import { type Fields, INVALID_PARAMS, isId, RpcError, rpcCodeOf, rpcError } from './rpc.ts'
 import { type CallOutcome, lastOf, RunReader } from './run-reader.ts'
 import { isHandle } from './seal.ts'
+
+/** Most messages that a client has not read. Later steps are not told then. */
+const MAX_LOGS = 1000
 
 /** Milliseconds after which an answer becomes a stream. */
 const SOON_MS = 1000
@@ -95,10 +98,12 @@ class CallHandler {
     }
     const { progressToken } = metaOf(params)
     const token = isId(progressToken) ? progressToken : undefined
+    const logs = this.#takesStream && sessions.settings(request)?.logsInfo === true
     const reading = new RunReader(started, {
       continueRun: this.#continueRun,
       maxLength: core.runs.maxLength,
       tracksChanges: token !== undefined,
+      ...(logs && { onStep: this.#log }),
     })
     this.#reading = reading
     this.#isPlain = started.run !== undefined
@@ -115,6 +120,16 @@ class CallHandler {
     if (message !== undefined) return this.#reply(message)
     const source = streamOf({ reading, last, token, asked: this.#asked, leave: this.#leave })
     return sseReply(counted(source, core.openStream), this.#headers)
+  }
+
+  /** Tells a client before 2026-07-28, which asked for that, of a step. */
+  readonly #log = ({ name, status, text, error }: StepEvent): void => {
+    if (this.#asked.length >= MAX_LOGS) return
+    const data = [name, status, text, error].filter(Boolean).join(': ')
+    const params = { level: error === undefined ? 'info' : 'error', logger: this.#called.tool.name, data }
+    this.#asked.push({ jsonrpc: '2.0', method: 'notifications/message', params })
+    this.#isAsked.resolve(undefined)
+    this.#reading?.wake()
   }
 
   get #takesStream(): boolean {

@@ -15,16 +15,20 @@ import { problemResponse } from '../../web/problem.ts'
 import { jsonReply } from '../../web/reply.ts'
 import { answersTo } from './asking.ts'
 import { callTool } from './call.ts'
-import { capabilitiesOf, LEGACY, MODERN, own } from './era.ts'
+import { capabilitiesOf, checkHeader, LEGACY, MODERN, own } from './era.ts'
+import { Listeners, MAX_URIS } from './listening.ts'
 import { specOf } from './offer.ts'
-import type { CallContext, Guard, McpRequest, Method } from './request.ts'
+import { page, TTL_MS } from './part.ts'
+import type { CallContext, Guard, McpIcon, McpPart, McpRequest, Method, Watched } from './request.ts'
 import {
   errorReply,
+  type Fields,
   type Id,
   INVALID_PARAMS,
   METHOD_NOT_FOUND,
   messageIn,
   problemError,
+  RESOURCE_NOT_FOUND,
   RpcError,
   type RpcMessage,
 } from './rpc.ts'
@@ -33,22 +37,34 @@ import { SESSION } from './sessions.ts'
 /** What the endpoint needs. */
 export interface EndpointParts extends CallContext {
   /** The name and version that clients show of the service. */
-  readonly info: { readonly name: string; readonly version: string; readonly title?: string | undefined }
+  readonly info: {
+    readonly name: string
+    readonly version: string
+    readonly title?: string | undefined
+    readonly icons?: readonly McpIcon[] | undefined
+  }
   readonly instructions: string | undefined
+  /** Resources and prompts. */
+  readonly offers: readonly McpPart[]
   readonly allowedHosts: readonly string[] | undefined
   readonly guard: Guard | undefined
 }
 
-/** Tools of one page of a list. */
-const MAX_PAGE = 500
-
-/** Milliseconds for which a client may cache the description of the service and the list of its tools. */
-const TTL_MS = 60_000
+/** The endpoint's answers to `POST`, and to `GET` of clients before 2026-07-28 that listen. */
+export interface Endpoints {
+  readonly post: Endpoint
+  readonly get: Endpoint
+}
 
 /** Makes the endpoint. */
-export function mcpEndpoint(parts: EndpointParts): Endpoint {
+export function mcpEndpoints(parts: EndpointParts): Endpoints {
+  const listeners = new Listeners([{ lists: TOOLS }, ...parts.offers.map(({ watched }) => watched)], parts)
+  return { post: answering(parts, listeners), get: listening(parts, listeners) }
+}
+
+function answering(parts: EndpointParts, listeners: Listeners): Endpoint {
   const { core, guard } = parts
-  const methods = methodsOf(parts)
+  const methods = methodsOf(parts, listeners)
   return async (request, state) => {
     let id: Id | undefined
     try {
@@ -57,7 +73,7 @@ export function mcpEndpoint(parts: EndpointParts): Endpoint {
       requireJson(request)
       const message = messageIn(await readJson(request, core.maxBodyBytes).catch(asUnparsed))
       id = message.id
-      return await answerMessage(message, request, state, parts, methods)
+      return await answerMessage(message, request, state, { parts, methods, listeners })
     } catch (error) {
       state.rpc = { ...state.rpc, code: isServableError(error) ? error.code : 'invalid_request' }
       if (error instanceof RpcError) return errorReply(id, error)
@@ -99,12 +115,18 @@ function checkHost(
 
 const accepted = (): EndpointResult => new Response(null, { status: 202 })
 
+/** What answers messages. */
+interface Answering {
+  readonly parts: EndpointParts
+  readonly methods: ReadonlyMap<string, Method>
+  readonly listeners: Listeners
+}
+
 async function answerMessage(
   message: RpcMessage,
   request: Request,
   state: RequestState,
-  parts: EndpointParts,
-  methods: ReadonlyMap<string, Method>,
+  { parts, methods, listeners }: Answering,
 ): Promise<EndpointResult> {
   const { id, method, params } = message
   if (method === undefined) return takeResponse(message, request, state, parts)
@@ -124,15 +146,22 @@ async function answerMessage(
           ...result,
           _meta: { ...Object(result)._meta, [own('serverInfo')]: parts.info },
         }
-  const rpc: McpRequest = { id, params, request, state, capabilities, answer }
+  const { core } = parts
+  const rpc: McpRequest = { id, params, request, state, capabilities, answer, core }
   if (method === 'tools/call') {
     state.rpc = { method }
     return callTool(rpc, parts)
+  }
+  if (method === 'subscriptions/listen' && capabilities !== undefined) {
+    state.rpc = { method }
+    return listeners.listen(rpc)
   }
   const perform = methods.get(`${capabilities === undefined ? 'legacy' : 'modern'} ${method}`)
   if (perform === undefined)
     throw new RpcError(METHOD_NOT_FOUND, 'There is no such method', capabilities === undefined ? 200 : 404)
   state.rpc = { method }
+  const named = capabilities && NAMED[method]
+  if (named !== undefined) checkHeader(request.headers, 'Mcp-Name', params[named])
   const result = answer(await perform(rpc, parts))
   const isBegin = method === 'initialize'
   const headers = isBegin ? { [SESSION]: parts.sessions.begin(Object(params.capabilities)) } : {}
@@ -162,29 +191,61 @@ async function takeResponse(
   return accepted()
 }
 
+/** The member of the parameters that the header `Mcp-Name` repeats. */
+const NAMED: Readonly<Record<string, string>> = { 'prompts/get': 'name', 'resources/read': 'uri' }
+
+/** The list of tools, for listeners. */
+const TOOLS: Watched['lists'] = {
+  toolsListChanged: async (_, { offer }) => (await offer.list()).map(specOf),
+}
+
 /** The methods, by era and name. */
-function methodsOf({ info, instructions, offer, tasks }: EndpointParts): ReadonlyMap<string, Method> {
-  const list = async ({ params: { cursor = '0' } }: McpRequest) => {
-    const all = await offer.list()
-    if (typeof cursor !== 'string' || !/^\d{1,9}$/.test(cursor))
-      throw new RpcError(INVALID_PARAMS, '`cursor` must be one of an earlier page', 200)
-    const from = Number(cursor)
-    const next = from + MAX_PAGE
-    return {
-      tools: all.slice(from, next).map(specOf),
-      ...(next < all.length && { nextCursor: String(next) }),
-    }
-  }
+function methodsOf(parts: EndpointParts, listeners: Listeners): ReadonlyMap<string, Method> {
+  const { info, instructions, offer, tasks, offers, sessions } = parts
+  const list = async (rpc: McpRequest) => page('tools', (await offer.list()).map(specOf), rpc)
   const caching = ({ state }: McpRequest) => ({
     ttlMs: TTL_MS,
     cacheScope: state.identity ? 'private' : 'public',
   })
+  const capabilities = {
+    tools: { listChanged: true },
+    ...Object.assign({}, ...offers.map(each => each.capabilities)),
+    ...(offers.some(({ completes }) => completes) && { completions: {} }),
+  }
+  const complete: Method = async rpc => {
+    const ref = Object(rpc.params.ref) as Fields
+    for (const each of offers) {
+      const found = await each.complete(rpc, ref, parts)
+      if (found !== undefined) return found
+    }
+    throw new RpcError(INVALID_PARAMS, '`ref` must be a prompt or a template of this service', 200)
+  }
+  const setLevel: Method = ({ params: { level }, request }) => {
+    if (!LEVELS.includes(level)) throw new RpcError(INVALID_PARAMS, '`level` must be one of RFC 5424', 200)
+    const settings = sessions.settingsOf(request)
+    if (settings !== undefined) settings.logsInfo = LEVELS.indexOf(level) <= LEVELS.indexOf('info')
+    return {}
+  }
+  const subscribing =
+    (isOn: boolean): Method =>
+    async rpc => {
+      const { uri } = rpc.params
+      const settings = sessions.settingsOf(rpc.request)
+      if (typeof uri !== 'string' || (isOn && (await listeners.version(rpc, uri)) === undefined))
+        throw new RpcError(RESOURCE_NOT_FOUND, 'There is no such resource', 200)
+      if (isOn && settings && settings.uris.size >= MAX_URIS)
+        throw new RpcError(INVALID_PARAMS, `A session has at most ${MAX_URIS} subscriptions`, 200)
+      if (isOn) settings?.uris.add(uri)
+      else settings?.uris.delete(uri)
+      return {}
+    }
+  const hasResources = 'resources' in capabilities
   return new Map<string, Method>([
     [
       'modern server/discover',
       rpc => ({
         supportedVersions: [MODERN],
-        capabilities: { tools: {}, ...(tasks && { extensions: tasks.extensions }) },
+        capabilities: { ...capabilities, ...(tasks && { extensions: tasks.extensions }) },
         instructions,
         ...caching(rpc),
       }),
@@ -195,12 +256,58 @@ function methodsOf({ info, instructions, offer, tasks }: EndpointParts): Readonl
       'legacy initialize',
       ({ params: { protocolVersion } }) => ({
         protocolVersion: LEGACY.find(each => each === protocolVersion) ?? LEGACY[0],
-        capabilities: { tools: {} },
+        capabilities: { ...capabilities, logging: {} },
         serverInfo: info,
         instructions,
       }),
     ],
     ['legacy ping', () => ({})],
     ['legacy tools/list', list],
+    ['legacy logging/setLevel', setLevel],
+    ...(hasResources
+      ? [
+          ['legacy resources/subscribe', subscribing(true)] as const,
+          ['legacy resources/unsubscribe', subscribing(false)] as const,
+        ]
+      : []),
+    ...['modern', 'legacy'].flatMap(era => [
+      ...offers.flatMap(({ methods }) =>
+        Object.entries(methods).map(([name, method]) => [`${era} ${name}`, method] as const),
+      ),
+      ...('completions' in capabilities ? [[`${era} completion/complete`, complete] as const] : []),
+    ]),
   ])
+}
+
+/** The levels of messages, from the least (MCP, logging; RFC 5424). */
+const LEVELS: readonly unknown[] = [
+  'debug',
+  'info',
+  'notice',
+  'warning',
+  'error',
+  'critical',
+  'alert',
+  'emergency',
+]
+
+/** The stream of notifications of a session, for clients before 2026-07-28: `GET` of the endpoint. */
+function listening(parts: EndpointParts, listeners: Listeners): Endpoint {
+  return async (request, state) => {
+    checkHost(request, state, parts)
+    await parts.guard?.check(request, state)
+    const session = request.headers.get(SESSION)
+    const takesStream = /text\/event-stream/.test(request.headers.get('accept') ?? '')
+    if (!session || !takesStream) {
+      const error = new ServableError('method_not_allowed', 'Send messages with `POST`')
+      const { production } = parts.core
+      const headers = { allow: 'OPTIONS, POST' }
+      return problemError(problemResponse(error, { requestId: state.requestId, production, headers }))
+    }
+    const rpc: McpRequest = {
+      ...{ id: '', params: {}, request, state, capabilities: undefined, answer: result => result },
+      core: parts.core,
+    }
+    return listeners.follow(rpc, () => parts.sessions.settings(request)?.uris ?? [])
+  }
 }

@@ -17,7 +17,7 @@ import type { Route } from '../../http/context.ts'
 import { joinPath } from '../../http/router.ts'
 import { VERSION } from '../../http/version.ts'
 import type { DirectTools } from './direct-tools.ts'
-import { mcpEndpoint } from './endpoint.ts'
+import { mcpEndpoints } from './endpoint.ts'
 import {
   ANY_INPUT,
   createOffer,
@@ -26,7 +26,8 @@ import {
   objectSchemas,
   type ToJsonSchema,
 } from './offer.ts'
-import type { McpAuth, McpTasks } from './request.ts'
+import { NamedSchema } from './part.ts'
+import type { McpAuth, McpIcon, McpPart, McpTasks } from './request.ts'
 import { problemError } from './rpc.ts'
 import { createHandleSeal } from './seal.ts'
 import { ActiveCalls } from './sessions.ts'
@@ -35,7 +36,23 @@ export { toJsonSchema } from '../../http/json-schema.ts'
 export { type McpAuthOptions, mcpAuth, type TokenOwner } from './auth.ts'
 export { type DirectTools, type DirectToolsOptions, directTools, type ToolManager } from './direct-tools.ts'
 export type { McpTool, TaskSupport, ToJsonSchema } from './offer.ts'
-export type { McpAuth, McpTasks } from './request.ts'
+export {
+  type McpPrompt,
+  mcpPrompts,
+  type PromptArgument,
+  type PromptAsked,
+  type PromptMessage,
+  type PromptResult,
+} from './prompts.ts'
+export type { Asked, Completes, McpAuth, McpIcon, McpPart, McpTasks, Named } from './request.ts'
+export {
+  type McpResource,
+  mcpResources,
+  ownConversations,
+  type ResourceAsked,
+  type ResourceContent,
+  type ResourceEntry,
+} from './resources.ts'
 export { type McpTasksOptions, mcpTasks } from './tasks.ts'
 
 /** Options of an MCP server. */
@@ -47,6 +64,10 @@ export interface McpOptions {
   readonly tools?: true | readonly (string | McpTool)[] | undefined
   /** Tools that clients call without an agent: `directTools({ toolkits, toolServers })`. Default: none. */
   readonly directTools?: DirectTools | undefined
+  /** What clients read by its address: `mcpResources({ … })`. Default: none. */
+  readonly resources?: McpPart | undefined
+  /** Messages that a person picks in a client: `mcpPrompts({ … })`. Default: none. */
+  readonly prompts?: McpPart | undefined
   /** Lets calls that take long become tasks: `mcpTasks()`. Default: a call ends with its connection. */
   readonly tasks?: McpTasks | undefined
   /**
@@ -62,6 +83,8 @@ export interface McpOptions {
   readonly version?: string | undefined
   /** The title of the service that clients show to people. Default: none. */
   readonly title?: string | undefined
+  /** Icons of the service, as addresses of images. Default: none. */
+  readonly icons?: readonly McpIcon[] | undefined
   /** Instructions for models about the service as a whole. Default: none. */
   readonly instructions?: string | undefined
   /**
@@ -99,6 +122,7 @@ const ToolSchema = v.union(
       ),
       title: text,
       description: text,
+      icons: NamedSchema.icons,
       input: v.optional(v.unknown()),
       annotations: v.optional(record),
       taskSupport: v.optional(
@@ -118,6 +142,9 @@ const OptionsSchema = v.strictObject({
   name: text,
   version: text,
   title: text,
+  icons: NamedSchema.icons,
+  resources: v.optional(record),
+  prompts: v.optional(record),
   instructions: text,
   auth: v.optional(record),
   allowedHosts: v.optional(strings),
@@ -146,7 +173,7 @@ export function mcp(options: McpOptions): Plugin {
 function mountMcp(core: Core, options: McpOptions): BuiltInMounted {
   const { tools = [], directTools: direct, tasks, auth, instructions, secret } = options
   const allowedHosts = options.allowedHosts?.map(host => host.toLowerCase())
-  const { name = 'servable', version = VERSION, title } = options
+  const { name = 'servable', version = VERSION, title, icons, resources, prompts } = options
   const endpointPath = joinPath(options.path ?? '/mcp')
   const guard = auth?.guard(endpointPath, core)
   const { toJsonSchema = schema => shownSchema(schema) as ReturnType<ToJsonSchema> } = options
@@ -158,15 +185,19 @@ function mountMcp(core: Core, options: McpOptions): BuiltInMounted {
     const answer = await problemError(problem)
     return guard?.challenge(answer) ?? answer
   }
-  const endpoint = mcpEndpoint({
+  const { post, get } = mcpEndpoints({
     ...{ core, offer, tasks, guard, instructions, allowedHosts },
-    info: { name, version, title },
+    info: { name, version, title, icons },
+    offers: [resources, prompts].flatMap(each => each ?? []),
     seal: createHandleSeal(secret),
     sessions: new ActiveCalls(),
   })
   const decidesItself = guard?.decidesItself === true
   const own = { part: NAME, decidesItself, hosts: allowedHosts, toError }
-  const routes: Route[] = [{ method: 'POST', path: endpointPath, ...own, endpoint }]
+  const routes: Route[] = [
+    { method: 'POST', path: endpointPath, ...own, endpoint: post },
+    { method: 'GET', path: endpointPath, ...own, endpoint: get },
+  ]
   return {
     base: { path: endpointPath, toError },
     routes: [...routes, ...(guard?.routes ?? [])],

@@ -4,9 +4,13 @@
  * @module
  */
 
+import type { Kind } from '../../agents/contract.ts'
 import type { Core } from '../../core/built-in.ts'
+import type { Caller } from '../../core/caller.ts'
 import type { RequestState, Route } from '../../http/context.ts'
+import type { Identity } from '../../http/platform.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'
+import type { Target } from '../../runs/target.ts'
 import type { Offer, Offered } from './offer.ts'
 import type { Fields, Id } from './rpc.ts'
 import type { HandleSeal } from './seal.ts'
@@ -20,6 +24,7 @@ export interface McpRequest {
   readonly state: RequestState
   /** The capabilities of the client. Undefined in revisions whose requests do not contain them. */
   readonly capabilities: Fields | undefined
+  readonly core: Core
   /** Puts a result into its envelope. */
   readonly answer: (result: object) => object
 }
@@ -35,6 +40,62 @@ export interface CallContext {
 
 /** Answers a method. */
 export type Method = (rpc: McpRequest, parts: CallContext) => Promise<object> | object
+
+/** An icon, as clients show it. */
+export interface McpIcon {
+  readonly src: string
+  readonly mimeType?: string | undefined
+  /** Such as `48x48`, or `any`. */
+  readonly sizes?: readonly string[] | undefined
+}
+
+/** How clients show a thing. */
+export interface Named {
+  readonly name: string
+  readonly title?: string | undefined
+  readonly description?: string | undefined
+  readonly icons?: readonly McpIcon[] | undefined
+}
+
+/** Who asks. */
+export interface Asked {
+  /** The caller. Undefined if nobody is identified. */
+  readonly identity: Identity | undefined
+  /** The caller's own runs and sessions. */
+  readonly caller: Caller
+  /** Finds what is served, for the sessions of the caller. Undefined if there is none of the name. */
+  readonly find: (kind: Kind, name: string) => Target | undefined
+  /** Fires when the client has left. */
+  readonly signal: AbortSignal
+}
+
+/** Returns values that begin with a text, or fit it. `arguments` are those that the client has already. */
+export type Completes = (
+  value: string,
+  asked: Asked & { readonly arguments: Readonly<Record<string, string>> },
+) => readonly string[] | Promise<readonly string[]>
+
+/** Resources or prompts for the plugin. */
+export interface McpPart {
+  readonly capabilities: Fields
+  /** Whether it completes anything. */
+  readonly completes: boolean
+  /** Methods of all revisions. */
+  readonly methods: Readonly<Record<string, Method>>
+  /** The completion for a reference. Undefined if the reference is to something else. */
+  complete(rpc: McpRequest, ref: Fields, parts: CallContext): Promise<object | undefined>
+  readonly watched: Watched
+}
+
+/** What listeners are told of. */
+export interface Watched {
+  /** Lists, by the name under which a client asks for their changes. */
+  readonly lists: Readonly<
+    Record<string, (rpc: McpRequest, parts: CallContext) => readonly object[] | Promise<readonly object[]>>
+  >
+  /** Another value when a resource has changed. Undefined if there is no such resource. */
+  version?(rpc: McpRequest, uri: string): unknown
+}
 
 /** Tasks for the plugin. */
 export interface McpTasks {

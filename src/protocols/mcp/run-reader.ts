@@ -4,7 +4,14 @@
  * @module
  */
 
-import type { ErrorEvent, FinishEvent, InputRequest, RunEvent, RunResult } from '../../agents/contract.ts'
+import type {
+  ErrorEvent,
+  FinishEvent,
+  InputRequest,
+  RunEvent,
+  RunResult,
+  StepEvent,
+} from '../../agents/contract.ts'
 import { endMessageOf, Fold } from '../../agents/fold.ts'
 import { ignoring, ServableError } from '../../base/errors.ts'
 import type { StartedRun } from '../../http/runs/start-run.ts'
@@ -30,6 +37,8 @@ export interface RunReaderOptions {
   readonly maxLength: number
   /** Whether the client wants progress. */
   readonly tracksChanges: boolean
+  /** Is called as a step begins or ends. */
+  readonly onStep?: ((event: StepEvent) => void) | undefined
 }
 
 /** The id of the artifact that collects the parts of messages that are not text. */
@@ -48,11 +57,13 @@ export class RunReader {
   #doing: string | undefined
   readonly #tracksChanges: boolean
   readonly #fold: Fold
+  readonly #onStep: RunReaderOptions['onStep']
   #events: AsyncIterableIterator<RunEvent>
   /** Whether `leave` was called. */
   isClosed = false
 
-  constructor(started: StartedRun, { continueRun, maxLength, tracksChanges }: RunReaderOptions) {
+  constructor(started: StartedRun, { continueRun, maxLength, tracksChanges, onStep }: RunReaderOptions) {
+    this.#onStep = onStep
     this.#tracksChanges = tracksChanges
     this.#fold = new Fold(maxLength)
     this.runId = started.id
@@ -115,6 +126,7 @@ export class RunReader {
       const append = event.type === 'message'
       if (parts.length > 0 || !append) fold.add({ type: 'artifact', artifactId: IN_MESSAGES, parts, append })
     }
+    if (event.type === 'step') this.#onStep?.(event)
     const doing = doingIn(event)
     if (!this.#tracksChanges || (doing === undefined && event.type !== 'text')) return
     this.#doing = doing

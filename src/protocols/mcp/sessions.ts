@@ -12,12 +12,43 @@ import type { Fields } from './rpc.ts'
 /** The header that carries the id of a session. */
 export const SESSION = 'mcp-session-id'
 
+/** Most characters of a session's id that are kept. */
+const MAX_SESSION_ID = 100
+
 /** The end of a session's id if the client shows forms. */
 const FORMS = '.forms'
+
+/** Most sessions of which this process knows subscriptions and log levels. The oldest are forgotten. */
+const MAX_SESSIONS = 10_000
+
+/** What a client has set for its session. It must reach the process that uses it. */
+export interface SessionSettings {
+  /** The addresses of resources that it subscribed to. */
+  readonly uris: Set<string>
+  /** Whether it wants messages of the level `info`. */
+  logsInfo: boolean
+}
 
 /** The calls of sessions that are at work in this process. */
 export class ActiveCalls {
   readonly #calls = new Map<string, (value?: undefined) => void>()
+  readonly #settings = new Map<string, SessionSettings>()
+
+  /** The settings of a request's session; undefined if there are none, or the request has no session. */
+  settings({ headers }: Request): SessionSettings | undefined {
+    return this.#settings.get(headers.get(SESSION) ?? '')
+  }
+
+  /** The same, made if there are none. Undefined without a session. */
+  settingsOf(request: Request): SessionSettings | undefined {
+    const session = request.headers.get(SESSION)
+    if (!session || session.length > MAX_SESSION_ID) return undefined
+    const settings = this.settings(request) ?? { uris: new Set<string>(), logsInfo: false }
+    this.#settings.delete(session)
+    this.#settings.set(session, settings)
+    if (this.#settings.size > MAX_SESSIONS) this.#settings.delete(`${this.#settings.keys().next().value}`)
+    return settings
+  }
 
   /** The id of a new session. */
   begin(capabilities: Fields): string {

@@ -10,6 +10,7 @@ import type { Builders, Description, Operation, Paths, Schema } from '../../core
 import { AgainBodySchema, RetryBodySchema } from '../../http/routes/again-routes.ts'
 import { ContentPartSchema, RunBodySchema } from '../../runs/input.ts'
 import { MAX_EVENTS } from '../../runs/stored/log-page.ts'
+import { FEEDBACK_FILTERS } from '../../runs/stored/query.ts'
 import { AnswerSchema, AnswersBodySchema } from '../../runs/waiting/answers.ts'
 import { runSchemas } from './schemas.ts'
 import { type DocumentSecurity, keyed, securitySchemes } from './security.ts'
@@ -165,6 +166,7 @@ function storedRunPaths(build: Builders, { security }: RunParts): Paths {
           parameter('query', 'sessionId', 'Runs of this session'),
           parameter('query', 'status', 'Runs with this status'),
           parameter('query', 'waiting', 'Runs that wait for answers', choice('true')),
+          parameter('query', 'feedback', 'Runs with this feedback', choice(...FEEDBACK_FILTERS)),
           parameter('query', 'since', 'Runs that began at this time or later', moment),
           parameter('query', 'until', 'Runs that began before this time', moment),
           parameter('query', 'search', 'Runs whose input, output or error contains this', searchTerm),

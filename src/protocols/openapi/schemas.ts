@@ -7,6 +7,7 @@
 import { FINISH_REASONS } from '../../agents/event.ts'
 import { KINDS } from '../../agents/registry.ts'
 import type { Schema, SchemaBuilders } from '../../core/builders.ts'
+import { RATINGS } from '../../runs/feedback.ts'
 import { RUN_STATUSES } from '../../runs/stored/record.ts'
 
 const anything: Schema = {}
@@ -175,6 +176,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
       'model?': { ...text, description: '`provider/id`' },
       'transport?': { ...text, description: 'How it was asked for: `http`, `sse`, `socket` or a plugin' },
       'taskId?': { ...text, description: 'The A2A task whose turn it was' },
+      'feedback?': { ...choice(...RATINGS), description: 'What was said of it: the sign of the score' },
       'error?': object({ code: text, message: text, 'details?': { type: 'object' } }),
     }),
     DecidedRun: object({

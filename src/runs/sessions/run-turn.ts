@@ -193,10 +193,10 @@ export class RunTurn implements OpenTurn, LocalSessionRun {
   #ask(): Promise<Entered> {
     this.#turn = { ...this.#turn, at: Date.now() }
     const { goesOn, options } = this.#run
-    const { steers, replaces, branchFrom, ifHead } = options
+    const { steers, userId, replaces, branchFrom, ifHead } = options
     return this.#sessions.enter(this.key, {
       ...this.#turn,
-      ...{ goesOn, steers, replaces, branchFrom, ifHead },
+      ...{ goesOn, steers, userId, replaces, branchFrom, ifHead },
     })
   }
 

@@ -139,6 +139,11 @@ export function idOf({ owner, place, sessionId }: SessionKey): string {
   return JSON.stringify([owner, place, sessionId])
 }
 
+/** The id of an ended turn, and of the feedback on it. */
+export function turnIdOf(key: SessionKey, { seq }: SessionEntry): string {
+  return `${idOf(key)}/${seq}`
+}
+
 /** Deletes a session with everything that is stored of it. */
 export function forgetSession(tx: Transaction, id: string): void {
   tx.delete(SESSIONS, id)
@@ -208,7 +213,7 @@ export function without(
   entry: SessionEntry,
   isKept = false,
 ): Session {
-  const id = `${idOf(key)}/${entry.seq}`
+  const id = turnIdOf(key, entry)
   tx.delete(TURNS, id)
   const left = { ...session, count: session.count - 1, length: session.length - lengthOf(entry) }
   if (isKept) return left

@@ -42,8 +42,12 @@ export function isTooLong(input: RunInput): boolean {
 }
 
 /** The message that a run in line offers; undefined if it is too long. */
-export function steerOf({ input, messageId, runId }: Turn): SessionClaim['steer'] {
-  return isTooLong(input) ? undefined : { input, messageId: messageId ?? runId }
+export function steerOf(
+  { input, messageId, runId }: Turn,
+  userId: string | undefined,
+): SessionClaim['steer'] {
+  if (isTooLong(input)) return undefined
+  return { input, messageId: messageId ?? runId, ...(userId !== undefined && { userId }) }
 }
 
 export function busy(): ServableError {
@@ -120,8 +124,8 @@ export function withRest(tx: Reader, session: Session, runId: string, told: read
   const mine = (session.joined ?? []).filter(each => each.into === runId && !each.isTold)
   const back = new Set(mine.flatMap(each => (isBack(each.runId) ? each.runId : [])))
   const steered = steeredOf(session, runId)
-  const claims = steered.flatMap(({ runId: id, input, messageId }): SessionClaim[] =>
-    back.has(id) ? [{ runId: id, until: tx.now + LEASE_MS, steer: { input, messageId } }] : [],
+  const claims = steered.flatMap(({ runId: id, at: _, ...steer }): SessionClaim[] =>
+    back.has(id) ? [{ runId: id, until: tx.now + LEASE_MS, steer }] : [],
   )
   const joined = (session.joined ?? []).flatMap((each): JoinedRun[] => {
     if (each.runId === runId || back.has(each.runId)) return []

@@ -53,7 +53,7 @@ export function enterSession(
 function enterLine(
   tx: Transaction,
   key: SessionKey,
-  { goesOn = false, steers = false, ...turn }: BegunTurn,
+  { goesOn = false, steers = false, userId, ...turn }: BegunTurn,
   settings: SessionSettings,
 ): Entered {
   const { runId } = turn
@@ -64,7 +64,7 @@ function enterLine(
   const at = claim ? line.indexOf(claim) : line.length
   const begins = at === 0 && !session.open.some(entry => entry.turn?.runId === runId)
   if (claim === undefined || begins || claim.until - tx.now < RENEW_AT_MS) {
-    const steer = claim === undefined && steers ? steerOf(turn) : undefined
+    const steer = claim === undefined && steers ? steerOf(turn, userId) : undefined
     line[at] = { ...claim, runId, until: tx.now + LEASE_MS, ...(steer && { steer }) }
     const after = settle(tx, key, { ...session, line }, settings)
     save(tx, key, begins ? begun(tx, key, after, turn) : after, settings)

@@ -18,7 +18,7 @@ import type { Alarm } from '../../stores/alarm.ts'
 import type { StoredLogEntry } from '../../stores/store.ts'
 import type { Admit } from '../admit.ts'
 import type { Brake } from '../brake.ts'
-import type { Feedback, FeedbackInput } from '../feedback.ts'
+import type { Feedback, FeedbackInput, Rating } from '../feedback.ts'
 import type { FileStorage } from '../files.ts'
 import type { InputFilter } from '../input-filter.ts'
 import type { RunNotices } from '../notices.ts'
@@ -175,6 +175,8 @@ export interface RunQuery {
   readonly status?: RunStatus | undefined
   /** Runs that wait for answers. */
   readonly waiting?: true | undefined
+  /** Runs with this feedback. */
+  readonly feedback?: Rating | 'any' | undefined
   /** Set for the runs of all owners, or of those of a tenant. Each of them then has its `owner`. */
   readonly everyone?: { readonly tenant: string | undefined } | undefined
   /** Only runs that began at this time or later. Milliseconds since 1970. */
@@ -260,6 +262,8 @@ export interface RunHost {
    * Returns the feedback on an ended run; stores it first if `given` is set. Throws `session_busy` for feedback on a run at work.
    */
   feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined>
+  /** Writes into the record of an ended run what was said of its turn. */
+  rate(id: string, viewer: Viewer, rating: Rating): Promise<void>
   /** Ends runs that dead processes left, where that does not happen by itself. Never rejects. */
   lookAfter?(): Promise<void>
   /** Called when a slot is free: a run of this process has ended and its end is written. Never rejects. */

@@ -7,10 +7,12 @@ import { partitionOf, RUNS, type StoredRun } from './record.ts'
 export function listRuns(
   tx: Reader,
   owner: Viewer,
-  { cursor, limit, since, until, everyone, count, search, ...filters }: RunQuery,
+  { cursor, limit, since, until, everyone, count, search, feedback, ...filters }: RunQuery,
 ): RunPage {
   const tags: Record<string, string> = {}
   for (const [tag, value] of Object.entries(filters)) if (value !== undefined) tags[tag] = String(value)
+  if (feedback === 'any') tags.rated = 'true'
+  else if (feedback !== undefined) tags.feedback = feedback
   if (everyone?.tenant !== undefined) tags.tenant = everyone.tenant
   const filter = { partition: everyone ? undefined : partitionOf(owner), tags, since, text: search }
   const { values, next = null } = readPage<StoredRun>(tx, RUNS, filter, {

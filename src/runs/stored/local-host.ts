@@ -12,7 +12,7 @@ import type { Reader, Soon, Store, Transaction } from '../../stores/store.ts'
 import { admitRun, type KeyUse, reserveKey, useOfKey } from '../admission.ts'
 import { admitted } from '../admit.ts'
 import { eventToJson } from '../event-json.ts'
-import { type Feedback, type FeedbackInput, feedbackIn, putFeedback, stillAtWork } from '../feedback.ts'
+import { type Feedback, type FeedbackInput, feedbackIn, type Rating, stillAtWork } from '../feedback.ts'
 import type { Asking } from '../waiting/asking.ts'
 import { answerRun, giveUpRun, resumeRun } from '../waiting/continuing.ts'
 import { checkEdits } from '../waiting/edits.ts'
@@ -56,7 +56,7 @@ import {
   type StoredRun,
   toDocument,
 } from './record.ts'
-import { createSweeper, forgetRun, runKeepMsOf, sealRun } from './retention.ts'
+import { createSweeper, forgetRun, rateRun, runKeepMsOf, sayOfRun, sealRun } from './retention.ts'
 import { keepsInput, titleFor } from './title.ts'
 
 /** The options of the local host. */
@@ -375,16 +375,14 @@ class LocalHost implements RunHost {
 
   async feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined> {
     await this.#work.look(id)
-    if (given !== undefined) {
-      return this.#store.write(tx => {
-        this.#findEnded(tx, id, viewer)
-        return putFeedback(tx, { id, partition: '' }, given, { thing: id })
-      })
-    }
-    return this.#store.read(tx => {
-      this.#work.find(tx, id, viewer)
-      return feedbackIn(tx, id)
-    })
+    return given === undefined
+      ? this.#store.read(tx => this.#work.find(tx, id, viewer) && feedbackIn(tx, id))
+      : this.#store.write(tx => sayOfRun(tx, this.#findEnded(tx, id, viewer), given, this.#settings))
+  }
+
+  async rate(id: string, viewer: Viewer, rating: Rating): Promise<void> {
+    await this.#work.look(id)
+    await this.#store.write(tx => rateRun(tx, this.#findEnded(tx, id, viewer), rating, this.#settings))
   }
 
   #findEnded(tx: Reader, id: string, viewer: Viewer): StoredRun {

@@ -7,6 +7,7 @@
 import * as v from 'valibot'
 import { KINDS } from '../../agents/registry.ts'
 import { moment, paging, searched, validate } from '../../base/validation.ts'
+import { RATINGS, type Rating } from '../feedback.ts'
 import type { RunQuery } from './host.ts'
 import { type EventQuery, MAX_EVENTS } from './log-page.ts'
 import { RUN_STATUSES } from './record.ts'
@@ -18,12 +19,16 @@ const onlyTrue = v.optional(
   ),
 )
 
+/** What `feedback` may be. */
+export const FEEDBACK_FILTERS: readonly (Rating | 'any')[] = [...RATINGS, 'any'] as const
+
 const RunQuerySchema: v.GenericSchema<unknown, RunQuery> = v.object({
   kind: v.optional(v.picklist(KINDS, `must be one of ${KINDS.join(', ')}`)),
   name: v.optional(v.string()),
   sessionId: v.optional(v.string()),
   status: v.optional(v.picklist(RUN_STATUSES, `must be one of ${RUN_STATUSES.join(', ')}`)),
   waiting: onlyTrue,
+  feedback: v.optional(v.picklist(FEEDBACK_FILTERS, `must be one of ${FEEDBACK_FILTERS.join(', ')}`)),
   search: searched,
   count: onlyTrue,
   since: v.optional(moment),

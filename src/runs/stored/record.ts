@@ -17,6 +17,7 @@ import type {
 import type { SessionKey } from '../../agents/memory.ts'
 import { tenantOf } from '../../base/owner.ts'
 import { type Document, PREFIX_LENGTH, type Reader } from '../../stores/store.ts'
+import type { Rating } from '../feedback.ts'
 import type { RunNumbers } from '../numbers.ts'
 
 /** The status of a run. `queued` (with the plugin `queue`) becomes `running` or `cancelled`; only these two change. */
@@ -90,6 +91,8 @@ export interface RunRecord extends RunNumbers {
   readonly transport?: string | undefined
   /** The A2A task whose turn it was. */
   readonly taskId?: string | undefined
+  /** The sign of the score that its owner gave it: see `POST /runs/:id/feedback`. `neutral`: 0, or words without a score. */
+  readonly feedback?: Rating | undefined
   /** Set once the run has failed. Masked in production. */
   readonly error?: (Pick<ErrorEvent, 'code' | 'details'> & { readonly message: string }) | undefined
 }
@@ -171,7 +174,7 @@ export function idsOf(tx: Reader, collection: string, ref: string): string[] {
 
 /** The document of a stored run. */
 export function toDocument(run: StoredRun, expiresAt?: number): Document<StoredRun> {
-  const { id, kind, name, status, sessionId, waiting } = run.record
+  const { id, kind, name, status, sessionId, waiting, feedback } = run.record
   const tenant = tenantOf(run.owner)
   return {
     id,
@@ -182,6 +185,8 @@ export function toDocument(run: StoredRun, expiresAt?: number): Document<StoredR
       ...(sessionId !== undefined && { sessionId }),
       ...(waiting && { waiting: String(waiting) }),
       ...(tenant !== undefined && { tenant }),
+      // Tags are compared for equality alone, so `any` has one of its own.
+      ...(feedback !== undefined && { feedback, rated: 'true' }),
     },
     value: run,
     ...(expiresAt !== undefined && { expiresAt }),

@@ -9,7 +9,14 @@ import { Fold } from '../../agents/fold.ts'
 import { readLog } from '../../stores/read-log.ts'
 import type { Retention } from '../../stores/state.ts'
 import type { Document, Reader, Soon, Store, Transaction } from '../../stores/store.ts'
-import { FEEDBACK } from '../feedback.ts'
+import {
+  FEEDBACK,
+  type Feedback,
+  type FeedbackInput,
+  putFeedback,
+  type Rating,
+  ratingOf,
+} from '../feedback.ts'
 import type { FileStorage } from '../files.ts'
 import type { RunNotices } from '../notices.ts'
 import type { RunNumbers } from '../numbers.ts'
@@ -127,13 +134,11 @@ export function sealRun(
     ...(resumable && { resumable: true as const }),
   }
   const document = toDocument({ ...stored, record }, expiresAt)
-  // Runs that someone may still ask for, and runs that continue another (whose answers would start them again), are evicted last.
-  const isFirst = stored.keyId === null && waiting === undefined && stored.record.continuedFrom === undefined
   const text = textOfRun(tx, record, searched, {
     input: searched.input ?? waiting?.input,
     result: result ?? null,
   })
-  tx.put(RUNS, { ...document, text }, { thing: id, leaves: isFirst ? 'first' : 'last' })
+  tx.put(RUNS, { ...document, text }, { thing: id, leaves: leavesOf({ ...stored, record }) })
   if (result !== undefined) {
     tx.put(RESULTS, { ...document, expiresAt: undefined, tags: {}, value: result }, { thing: id })
   }
@@ -143,6 +148,40 @@ export function sealRun(
   tx.delete(RUNNING, id)
   notices?.note(tx, { ...stored, record }, { result, requests: waiting?.requests })
   return record
+}
+
+/** Runs that someone may still ask for, and runs that continue another (whose answers would start them again), are evicted last. */
+function leavesOf({ keyId, record }: StoredRun): 'first' | 'last' {
+  return keyId === null && record.waiting === undefined && record.continuedFrom === undefined
+    ? 'first'
+    : 'last'
+}
+
+/** Writes into the record of a run what was said of it. Its time in lists, and how long it is kept, stay the same. */
+export function rateRun(
+  tx: Transaction,
+  stored: StoredRun,
+  feedback: Rating,
+  settings: Pick<HostSettings, 'hasTexts'>,
+): void {
+  const { id } = stored.record
+  if (stored.record.feedback === feedback) return
+  const run = { ...stored, record: { ...stored.record, feedback } }
+  const document = toDocument(run, tx.get(RUNS, id)?.expiresAt)
+  const text = textOfRun(tx, run.record, settings)
+  tx.put(RUNS, { ...document, text }, { thing: id, leaves: leavesOf(run) })
+}
+
+/** Keeps what was said of a run beside it. */
+export function sayOfRun(
+  tx: Transaction,
+  stored: StoredRun,
+  given: FeedbackInput,
+  settings: Pick<HostSettings, 'hasTexts'>,
+): Feedback {
+  const { id } = stored.record
+  rateRun(tx, stored, ratingOf(given), settings)
+  return putFeedback(tx, { id, partition: '' }, given, { thing: id })
 }
 
 /** Folds the log of a run, and counts its characters and entries. */

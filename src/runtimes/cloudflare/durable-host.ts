@@ -9,7 +9,7 @@ import { isServableError, ServableError } from '../../base/errors.ts'
 import type { Reach } from '../../core/hosted.ts'
 import { remote, type ServiceCalls } from '../../core/object-service.ts'
 import { type Calls, objectCalls } from '../../core/transaction-calls.ts'
-import type { Feedback, FeedbackInput } from '../../runs/feedback.ts'
+import type { Feedback, FeedbackInput, Rating } from '../../runs/feedback.ts'
 import type {
   EndedRun,
   Follower,
@@ -174,6 +174,10 @@ class DurableHost implements RunHost {
 
   feedback(id: string, viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined> {
     return this.#run(id).feedback(viewer, given)
+  }
+
+  rate(id: string, viewer: Viewer, rating: Rating): Promise<void> {
+    return this.#run(id).rate(viewer, rating)
   }
 
   async find(ref: string): Promise<readonly FoundRun[]> {

@@ -14,7 +14,7 @@ import { KeptInObject, WATCH_MS } from '../../core/kept-in-object.ts'
 import { callIn } from '../../core/object-service.ts'
 import { type Calls, objectCalls } from '../../core/transaction-calls.ts'
 import { admitted } from '../../runs/admit.ts'
-import { FEEDBACK, type Feedback, type FeedbackInput, stillAtWork } from '../../runs/feedback.ts'
+import { FEEDBACK, type Feedback, type FeedbackInput, type Rating, stillAtWork } from '../../runs/feedback.ts'
 import type {
   EndedRun,
   IdempotencyKey,
@@ -102,6 +102,7 @@ export interface RunMethods {
   asked(viewer: Viewer, from?: string): Promise<StoredRequest>
   delete(viewer: Viewer): Promise<void>
   feedback(viewer: Viewer, given?: FeedbackInput): Promise<Feedback | undefined>
+  rate(viewer: Viewer, rating: Rating): Promise<void>
   /** Returns the run whoever owns it, or an empty list. */
   find(id: string): Promise<readonly FoundRun[]>
   follow(viewer: Viewer, after: number): Promise<ReadableStream<Uint8Array>>
@@ -145,9 +146,9 @@ export function createRunObject(context: ObjectContext, core: Core): ObjectServi
     missing: () => new ServableError('run_not_found', 'There is no such run'),
     // A running run is listed since its admission.
     statusOf(run) {
-      const { status, continuedBy = '' } = run.record
+      const { status, continuedBy = '', feedback = '' } = run.record
       if (status === 'running') return undefined
-      return `${status} ${continuedBy} ${asked(run)?.open.length ?? ''}`
+      return `${status} ${continuedBy} ${feedback} ${asked(run)?.open.length ?? ''}`
     },
     isAtWork: ({ record }) => record.status === 'running',
     async report({ value, expiresAt }) {
@@ -311,6 +312,14 @@ function runMethods(parts: RunParts): RunMethods {
         await settings.notices?.forget(context.store, id)
         if (keyId !== null) await index.free(addressOfKey(keyId), keyId, id)
       }),
-    feedback: async (viewer, given) => host.feedback(await kept.id(), viewer, given),
+    async feedback(viewer, given) {
+      const feedback = await host.feedback(await kept.id(), viewer, given)
+      if (given !== undefined) await kept.settle()
+      return feedback
+    },
+    async rate(viewer, rating) {
+      await host.rate(await kept.id(), viewer, rating)
+      await kept.settle()
+    },
   }
 }

@@ -4,7 +4,7 @@ import { eventually } from '../../eventually.ts'
 import { expectProblem } from '../http/client.ts'
 import { watching } from '../http/watching.ts'
 import { ask, cancel } from '../runs/client.ts'
-import { as, asked, bobOf, clientOf, decide, get, inbox, own, post, type Server } from './client.ts'
+import { as, asked, bobOf, clientOf, decide, get, inbox, own, post, type Server, wentOn } from './client.ts'
 
 const WEEK_MS = 7 * 24 * 60 * 60 * 1000
 
@@ -67,7 +67,10 @@ export function listingCases(server: Server): void {
       { role: 'user', content: 'a shirt' },
       { role: 'assistant', content: 'An order. ' },
     ]
-    expect(JSON.parse(bob.text)).toEqual({ ...about, requests: [request], messages })
+    expect(JSON.parse(bob.text)).toEqual({
+      ...{ ...about, requests: [request], messages },
+      ...{ answered: [], deciders: ['authorized', 'role'] },
+    })
     expect(await clientOf(server, bobOf(waiting)).approvals.get(id)).toEqual(JSON.parse(bob.text))
     const mine = JSON.parse((await read(ann)).text)
     expect(mine.requests).toEqual([approval, question])
@@ -76,8 +79,47 @@ export function listingCases(server: Server): void {
       await expectProblem(server, await read(who), 404, 'run_not_found')
     await expectProblem(server, await ask(server, `/api/approvals/${id}`), 404, 'not_found')
     await decide(server, waiting, bobOf(waiting))
-    await expectProblem(server, await read(bobOf(waiting)), 404, 'run_not_found')
-    expect(JSON.parse((await read(ann)).text)).toMatchObject({ requests: [question], messages })
+    const answered = [
+      {
+        ...{ id: approval?.id, kind: 'approval', toolName: 'pay', decision: 'approve' },
+        answeredBy: expect.objectContaining({ id: bobOf(waiting), over: 'http' }),
+      },
+    ]
+    expect(JSON.parse((await read(bobOf(waiting))).text)).toMatchObject({
+      ...{ requests: [], answered, messages: [] },
+    })
+    await expectProblem(server, await read('carol'), 404, 'run_not_found')
+    expect(JSON.parse((await read(ann)).text)).toMatchObject({ requests: [question], answered, messages })
+  })
+
+  it('says who decided, and to the owner alone which run goes on', async () => {
+    const waiting = await asked(server)
+    const { id, ann } = waiting
+    await decide(server, waiting, bobOf(waiting), { decision: 'deny', reason: 'a secret' })
+    const read = async (who: string) => (await ask(server, `/api/approvals/${id}`, { headers: as(who) })).text
+    const { continuedBy } = await get(server, id, as(ann))
+    const answered = [{ decision: 'deny', answeredBy: { id: bobOf(waiting) } }]
+    const mine = await read(ann)
+    expect(JSON.parse(mine)).toMatchObject({ answered, requests: [], continuedBy })
+    const bobs = await read(bobOf(waiting))
+    expect(JSON.parse(bobs)).toMatchObject({ answered, requests: [], messages: [] })
+    expect(bobs).not.toContain(continuedBy)
+    for (const text of [mine, bobs]) expect(text).not.toContain('a secret')
+  })
+
+  it('gives the turns of the session before', async () => {
+    const ann = own('ann')
+    const before = await asked(server, '5', { ann, sessionId: 'monday' })
+    await decide(server, before, ann)
+    await wentOn(server, before)
+    const { id } = await asked(server, '7', { ann, sessionId: 'monday' })
+    await asked(server, '9', { ann, sessionId: 'tuesday' })
+    const { messages } = await clientOf(server, bobOf(before)).approvals.get(id)
+    expect(messages).toEqual([
+      { role: 'user', content: '5' },
+      { role: 'assistant', content: expect.stringContaining('paid 5') },
+      { role: 'user', content: '7' },
+    ])
   })
 
   it('gives of a plain run what the user said', async () => {

@@ -44,7 +44,7 @@ export function chatCases(
     const [agent, words, said] = approval
     const visitor = await at(agent)
     await visitor.say(words)
-    await visitor.isSaid('The agent waits for you: 1 request')
+    await visitor.isSaid('The agent is waiting for you: 1 request')
     await visitor.button('Approve').click()
     await visitor.isSaid('Answer complete')
     await visitor.answer.getByText(said).waitFor()

@@ -10,7 +10,14 @@ import {
   type Tool,
   type Yielded,
 } from '../../../src/index.ts'
-import { directTools, type McpTool, mcp, mcpTasks } from '../../../src/protocols/mcp/plugin.ts'
+import {
+  directTools,
+  type McpTool,
+  mcp,
+  mcpPrompts,
+  mcpResources,
+  mcpTasks,
+} from '../../../src/protocols/mcp/plugin.ts'
 
 type Body = ConstructorParameters<typeof Agent>[0]['run']
 
@@ -222,6 +229,68 @@ offer(
   { taskSupport: 'optional' },
 )
 
+offer('test_tool_with_logging', async function* (_, { step }) {
+  for (const each of ['one', 'two', 'three'])
+    yield* step(each, () => new Promise<void>(resolve => setTimeout(resolve, 50)))
+  yield 'Logged'
+})
+
+const pixel = Uint8Array.from(atob(RED_PIXEL), each => each.charCodeAt(0))
+const resources = mcpResources({
+  'test://static-text': {
+    name: 'static text',
+    mimeType: 'text/plain',
+    read: () => 'The text of the resource',
+  },
+  'test://static-binary': { name: 'static binary', mimeType: 'image/png', read: () => pixel },
+  'test://watched-resource': { name: 'watched', read: () => 'It stays' },
+  'test://template/{id}/data': {
+    name: 'template',
+    mimeType: 'application/json',
+    read: ({ params: { id } }) => JSON.stringify({ id, templateTest: true, data: `Data for ID: ${id}` }),
+  },
+})
+
+const prompts = mcpPrompts({
+  test_simple_prompt: { description: 'A prompt', get: () => 'This is a simple prompt for testing.' },
+  test_prompt_with_arguments: {
+    description: 'A prompt with arguments',
+    arguments: {
+      arg1: {
+        required: true,
+        complete: value => ['paris', 'park', 'party'].filter(each => each.startsWith(value)),
+      },
+      arg2: { required: true },
+    },
+    get: ({ arguments: { arg1, arg2 } }) => `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`,
+  },
+  test_prompt_with_embedded_resource: {
+    description: 'A prompt with a resource',
+    arguments: { resourceUri: { required: true } },
+    get: ({ arguments: { resourceUri: uri } }) => [
+      {
+        role: 'user',
+        content: { type: 'resource', resource: { uri, mimeType: 'text/plain', text: 'Embedded' } },
+      },
+      { role: 'user', content: 'Please look at the resource.' },
+    ],
+  },
+  test_prompt_with_image: {
+    description: 'A prompt with an image',
+    get: () => [
+      { role: 'user', content: { type: 'image', data: RED_PIXEL, mimeType: 'image/png' } },
+      { role: 'user', content: 'Please look at the image.' },
+    ],
+  },
+  test_input_required_result_prompt: {
+    description: 'A prompt that asks',
+    get: ({ answers: { user_context: context } }) =>
+      context === undefined
+        ? { ask: { user_context: { message: 'What is it about?', schema: fields({ context: text }) } } }
+        : `It is about ${JSON.stringify(context)}`,
+  },
+})
+
 const toolkit: readonly Tool[] = [
   {
     name: 'test_simple_text',
@@ -259,6 +328,8 @@ export function handlerOn(state: State): Handler {
           taskSupport: 'forbidden',
         }),
         tasks: mcpTasks({ afterMs: 500 }),
+        resources,
+        prompts,
       }),
     ],
   })

@@ -53,7 +53,7 @@ export function send(server: Server, body: unknown, { headers, accept = BOTH, si
 /** A request of the newest revision. */
 export function ask(server: Server, method: string, params: object = {}, asked: Asked = {}) {
   const { id = 1, can = {}, meta, headers } = asked
-  const { name, taskId = name } = params as { readonly name?: string; readonly taskId?: string }
+  const { name, uri, taskId = name ?? uri } = params as Readonly<Record<string, string>>
   const _meta = {
     [`${PREFIX}protocolVersion`]: MODERN,
     [`${PREFIX}clientCapabilities`]: can,

@@ -6,6 +6,14 @@ import { ask, begin, callOf, expectError, LEGACY, MODERN, resultOf, send, told }
 
 const PREFIX = 'io.modelcontextprotocol/'
 
+/** What the service offers. */
+const OFFERED = {
+  tools: { listChanged: true },
+  resources: { subscribe: true, listChanged: true },
+  prompts: { listChanged: true },
+  completions: {},
+}
+
 export function protocolCases(server: Server): void {
   const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 1, method, params })
 
@@ -15,7 +23,7 @@ export function protocolCases(server: Server): void {
       expect(found).toEqual({
         resultType: 'complete',
         supportedVersions: [MODERN],
-        capabilities: { tools: {}, extensions: { [`${PREFIX}tasks`]: {} } },
+        capabilities: { ...OFFERED, extensions: { [`${PREFIX}tasks`]: {} } },
         instructions: 'Ask for one thing at a time',
         _meta: { [`${PREFIX}serverInfo`]: { name: 'contract', version: '7' } },
       })
@@ -74,7 +82,7 @@ export function protocolCases(server: Server): void {
     })
 
     it('has neither what others have, nor what is unknown', async () => {
-      for (const method of ['ping', 'initialize', 'resources/list', 'toString', 'logging/setLevel'])
+      for (const method of ['ping', 'initialize', 'resources/subscribe', 'toString', 'logging/setLevel'])
         expectError(await told(ask(server, method, {}, { id: 'id of mine' })), [404, -32601], 'id of mine')
       for (const cursor of ['x', '-1', '1e3', 7])
         expectError(await told(ask(server, 'tools/list', { cursor })), [200, -32602])
@@ -92,7 +100,7 @@ export function protocolCases(server: Server): void {
       const result = await of('tools/call', callOf('thinks'))
       expect(result.content).toEqual([{ type: 'text', text: 'Here it is.' }])
       expect(result).not.toHaveProperty('resultType')
-      for (const method of ['tasks/get', 'tasks/list', 'prompts/list'])
+      for (const method of ['tasks/get', 'tasks/list', 'subscriptions/listen'])
         expectError(await told(session.ask(method)), [200, -32601])
       expectError(await told(session.ask('tools/call', callOf('nobody'))), [200, -32602])
     })
@@ -108,7 +116,7 @@ export function protocolCases(server: Server): void {
       }
       expect(await begun('2099-01-01')).toEqual({
         protocolVersion: LEGACY[0],
-        capabilities: { tools: {} },
+        capabilities: { ...OFFERED, logging: {} },
         serverInfo: { name: 'contract', version: '7' },
         instructions: 'Ask for one thing at a time',
       })
@@ -131,13 +139,13 @@ export function protocolCases(server: Server): void {
       }
     })
 
-    it('has nothing but POST', async () => {
+    it('has nothing but POST, and GET of a session', async () => {
       for (const method of ['GET', 'DELETE', 'PUT']) {
         const headers = { accept: 'text/event-stream' }
         const answer = await told(fetch(`${server().url}/mcp`, { method, headers }))
         expectError(answer, [405, -32000], null)
         expect(answer.headers.get('allow')?.split(/, ?/)).toEqual(expect.arrayContaining(['POST']))
-        expect(answer.headers.get('allow')).not.toMatch(/GET|DELETE|PUT/)
+        expect(answer.headers.get('allow')).not.toMatch(/DELETE|PUT/)
       }
     })
 

@@ -1,7 +1,16 @@
 /** The service of the contract of MCP. Every runtime serves it with a state of its own. */
 import { files } from '../../../src/features/files/plugin.ts'
+import { sessions } from '../../../src/features/sessions/plugin.ts'
 import { createHandler, type Handler, type HandlerOptions, type State, tool } from '../../../src/index.ts'
-import { directTools, type McpTool, mcp, mcpTasks } from '../../../src/protocols/mcp/plugin.ts'
+import {
+  directTools,
+  type McpTool,
+  mcp,
+  mcpPrompts,
+  mcpResources,
+  mcpTasks,
+  ownConversations,
+} from '../../../src/protocols/mcp/plugin.ts'
 import { identify } from '../identify.ts'
 import { agentsOf } from './agents.ts'
 
@@ -67,7 +76,24 @@ export function handlerOn(state: State, settings = 'usual', more: HandlerOptions
     runs: { maxRunningPerOwner: LIMITS.maxRunningPerOwner },
     plugins: [
       files(),
+      sessions(),
       mcp({
+        resources: mcpResources({
+          'words://all': { read: () => 'lamp, oil' },
+          'words://bytes/{count}': { read: ({ params }) => new Uint8Array(Number(params.count)).fill(3) },
+          ...ownConversations(),
+        }),
+        prompts: mcpPrompts({
+          define: {
+            arguments: {
+              word: {
+                required: true,
+                complete: value => ['lamp', 'oil'].filter(each => each.startsWith(value)),
+              },
+            },
+            get: ({ arguments: { word } }) => `What is ${word}?`,
+          },
+        }),
         tools: TOOLS,
         directTools: directTools({ toolkits: [{ name: 'sums', tools: [multiply] }] }),
         tasks: mcpTasks({ afterMs: 2000, pollIntervalMs: 50 }),

@@ -75,6 +75,33 @@ export function feedbackCases(hosted: Hosted): void {
     expect(await host.feedback(id, owner)).toEqual(given)
   })
 
+  it('is in the record, and finds the run in lists', async () => {
+    const { host } = hosted()
+    const owner = unique('owner')
+    const runs: string[] = []
+    for (const given of [{ score: 1 }, { score: -0.1, text: 'bad' }, { text: 'well' }, undefined]) {
+      const { id } = await begin(host, [{ say: 'hi' }], { owner })
+      const before = await ending(host, id, owner)
+      if (given !== undefined) await host.feedback(id, owner, given)
+      const { feedback: _, ...after } = await host.get(id, owner)
+      expect(after).toEqual(before)
+      runs.unshift(id)
+    }
+    const [silent, neutral, negative, positive] = runs
+    const found = async (feedback: 'any' | 'positive' | 'negative' | 'neutral', more: object = {}) =>
+      (await listAll(host, owner, { limit: 10, feedback, ...more })).map(({ id, feedback }) => [id, feedback])
+    expect(await found('positive')).toEqual([[positive, 'positive']])
+    expect(await found('negative')).toEqual([[negative, 'negative']])
+    expect(await found('neutral', { status: 'completed' })).toEqual([[neutral, 'neutral']])
+    expect((await found('any')).map(([id]) => id)).toEqual([neutral, negative, positive])
+    expect((await host.get(silent!, owner)).feedback).toBeUndefined()
+    // Another word takes the place of the one before, also if it was said of the turn.
+    await host.rate(positive!, owner, 'negative')
+    expect(await found('positive')).toEqual([])
+    expect((await found('negative')).map(([id]) => id)).toEqual([negative, positive])
+    await expect(host.rate(positive!, null, 'positive')).rejects.toMatchObject({ code: 'run_not_found' })
+  })
+
   it('is refused while the run is at work', async () => {
     const { host } = hosted()
     const { id } = await begin(host, [{ gate: unique('never') }])

@@ -1,6 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { RunEvent, RunOptions } from '../../../src/index.ts'
-import type { Follower, IdempotencyKey, RunHost, RunPage, Viewer } from '../../../src/runs/stored/host.ts'
+import type {
+  Follower,
+  IdempotencyKey,
+  RunHost,
+  RunPage,
+  RunQuery,
+  Viewer,
+} from '../../../src/runs/stored/host.ts'
 import type { RunRecord, RunStatus, RunSummary } from '../../../src/runs/stored/record.ts'
 import type { StoredLogEntry } from '../../../src/stores/store.ts'
 import { eventually } from '../../eventually.ts'
@@ -75,7 +82,7 @@ export const isTerminal = ({ type }: RunEvent): boolean => type === 'finish' || 
 export async function listAll(
   host: RunHost,
   owner: Viewer,
-  query: { limit: number; status?: RunStatus; sessionId?: string; name?: string; kind?: 'agent' | 'team' },
+  query: Omit<RunQuery, 'cursor'>,
 ): Promise<RunSummary[]> {
   const runs: RunSummary[] = []
   let cursor: string | undefined

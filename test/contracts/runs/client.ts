@@ -26,7 +26,7 @@ export const uuid = /^[\da-f]{8}-[\da-f]{4}-4[\da-f]{3}-[89ab][\da-f]{3}-[\da-f]
 
 const time = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/
 const times =
-  /"(created|updated|connected|expires|starts|reset|lastTry|nextTry)At":"[^"]+"|such as [-\d]+T[:.\d]+Z|"at\\?":\\?"[-\d]+T[:.\d]+Z/g
+  /"((created|updated|connected|expires|starts|reset|lastTry|nextTry)At|timestamp)":"[^"]+"|such as [-\d]+T[:.\d]+Z|"at\\?":\\?"[-\d]+T[:.\d]+Z/g
 
 /** An id of one test, for gates and owners. */
 export const own = (what: string): string => `${what}-${crypto.randomUUID()}`

@@ -66,6 +66,44 @@ export function correctionCases(server: Server): void {
       expect(seen).toEqual([6, 5, 4, 3, 2, 1, 0])
     })
 
+    it('are cases if they have an input, which are exported', async () => {
+      const ann = as(own('ann'))
+      await add({ reason: 'no case' }, ann)
+      for (let index = 0; index < 25; index++) {
+        const more = index === 0 ? { reason: 'It moved', tags: ['a'], runId: 'r' } : {}
+        const input = index === 1 ? null : `Where is ${index}?`
+        expect((await add({ input, ...more }, ann)).status).toBe(201)
+      }
+      expect((await list(ann, '?limit=100')).corrections).toHaveLength(26)
+      const { status, headers, text } = await ask(server, `${path}/export`, { headers: ann })
+      expect([status, headers.get('content-type')]).toEqual([200, 'application/x-ndjson'])
+      const lines = text.split('\n')
+      expect(lines.pop()).toBe('')
+      const cases = lines.map(line => JSON.parse(line))
+      expect(cases.map(({ input }) => input)).toEqual([
+        ...Array.from({ length: 23 }, (_, index) => `Where is ${24 - index}?`),
+        null,
+        'Where is 0?',
+      ])
+      expect(cases.at(-1)).toEqual({
+        ...{
+          id: expect.stringMatching(uuid),
+          input: 'Where is 0?',
+          output: 'Oslo',
+          expected: { city: 'Bergen' },
+        },
+        ...{ note: 'It moved', tags: ['a'], runId: 'r', createdAt: expect.any(String) },
+      })
+      expect((await ask(server, `${path}/export`, { headers: as(own('bob')) })).text).toBe('')
+      const itself = '/api/agents/corrected-by-itself/corrections/export'
+      for (const [at, sent] of [
+        [`${path}/export`, {}],
+        [itself, ann],
+        ['/api/agents/echo/corrections/export', ann],
+      ] as const)
+        await expectProblem(server, await ask(server, at, { headers: sent }), 404, 'not_found')
+    })
+
     it('are refused where they are too large to be one', async () => {
       const answer = await add({ originalValue: 'x'.repeat(70_000) })
       await expectProblem(server, answer, 413, 'body_too_large')

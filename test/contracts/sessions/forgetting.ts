@@ -139,6 +139,34 @@ export function feedbackCases(server: Server): void {
       }
     })
 
+    it('is in the list of runs, and with the turns of a session', async () => {
+      const ann = as(own('ann'))
+      const session = own('session')
+      const ids: string[] = []
+      for (const more of [{}, { sessionId: session }, { sessionId: session }]) {
+        const { id } = await accept(server, 'agents/talks', { input: 'x', ...more }, ann)
+        await ended(server, id, ann)
+        ids.push(id)
+      }
+      const [plain, first, last] = ids as [string, string, string]
+      await post(server, path(plain), { score: 1 }, ann)
+      await post(server, path(first), { score: -1, text: 'bad' }, ann)
+      const list = async (query: string) => {
+        const { status, text } = await ask(server, `/api/runs?${query}`, { headers: ann })
+        return status === 200 ? JSON.parse(text).runs.map(({ id }: { id: string }) => id) : codeIn(text)
+      }
+      expect(await list('feedback=any')).toEqual([first, plain])
+      expect(await list(`feedback=negative&sessionId=${session}`)).toEqual([first])
+      expect(await list('feedback=positive')).toEqual([plain])
+      expect(await list('feedback=good')).toBe('invalid_query')
+      const { text } = await ask(server, `${pathOf(session)}/messages`, { headers: ann })
+      expect(JSON.parse(text).turns).toMatchObject([
+        { runId: last },
+        { runId: first, feedback: { score: -1, text: 'bad', updatedAt: expect.any(String) } },
+      ])
+      expect(JSON.parse(text).turns[0]).not.toHaveProperty('feedback')
+    })
+
     it('is said of a run that has ended', async () => {
       const ann = as(own('ann'))
       const gate = own('gate')

@@ -5,7 +5,8 @@ import { accept, as, ask, own, post, type Server } from '../runs/client.ts'
 /** Messages for the run at work of a session. */
 export function steeringCases(server: Server): void {
   it('sends a message to the run at work, once', async () => {
-    const ann = as(own('ann'))
+    const user = own('ann')
+    const ann = as(user)
     const gate = own('gate')
     const sessionId = own('session')
     const { id } = await accept(server, 'agents/steered', { input: `waits ${gate}`, sessionId }, ann)
@@ -35,5 +36,9 @@ export function steeringCases(server: Server): void {
     expect(await ended(next)).toMatchObject({ steeredInto: id, text: '' })
     const { text } = await ask(server, `/api/runs/${id}/stream`, { headers: ann })
     expect(text.match(/"type":"steered"/g)).toHaveLength(1)
+    const { turns } = JSON.parse(
+      (await ask(server, `/api/agents/steered/sessions/${sessionId}/messages`, { headers: ann })).text,
+    )
+    expect(turns).toMatchObject([{ runId: id, steered: [{ runId: next, userId: user, input: 'second' }] }])
   })
 }

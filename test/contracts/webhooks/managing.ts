@@ -1,6 +1,6 @@
 /** Subscriptions of clients, and what administrators see. */
 import { expect, it } from 'vitest'
-import { accept, as, ask, deliveries, own, post, send, subscribed, type Told } from './client.ts'
+import { accept, as, ask, delivered, deliveries, own, post, send, subscribed, type Told } from './client.ts'
 
 export function managingCases(told: Told): void {
   const { server, receiver } = told
@@ -50,6 +50,73 @@ export function managingCases(told: Told): void {
     }
     const anonymous = await post(server, '/api/webhooks', { url })
     expect([JSON.parse(anonymous.text).code, anonymous.status]).toEqual(['not_found', 404])
+  })
+
+  it('lists deliveries by state and event, and shows what was sent', async () => {
+    const [path, ann] = [`/${own('bodies')}`, own('ann')]
+    const { id, secret } = await subscribed(told, ann, path, { contents: true })
+    const { id: runId } = await accept(server, 'agents/echo', { input: 'a word' }, as(ann))
+    await delivered(server, id, ann, { status: 'delivered', type: 'run.completed', runId })
+    await send(server, 'POST', `/api/webhooks/${id}/test`, {}, ann)
+    await delivered(server, id, ann, { status: 'delivered', type: 'webhook.test' })
+    const typesOf = async (query: string) =>
+      (await deliveries(server, id, ann, query)).map(({ type }) => type)
+    expect(await typesOf('')).toEqual(['webhook.test', 'run.completed'])
+    expect(await typesOf('type=run.completed')).toEqual(['run.completed'])
+    expect(await typesOf('type=webhook.test&status=delivered')).toEqual(['webhook.test'])
+    expect(await typesOf('type=run.completed&status=failed')).toEqual([])
+    const list = `/api/webhooks/${id}/deliveries`
+    const wrong = await ask(server, `${list}?type=run.started`, { headers: as(ann) })
+    expect([wrong.status, JSON.parse(wrong.text).code]).toEqual([400, 'invalid_query'])
+
+    const [{ id: delivery = '' } = {}] = await deliveries(server, id, ann, 'type=run.completed')
+    const shown = await send(server, 'GET', `${list}/${delivery}`, undefined, ann)
+    expect(shown.json).toMatchObject({ id: delivery, status: 'delivered', responseStatus: 204 })
+    const [request] = receiver()
+      .requests(path)
+      .filter(({ body }) => body.includes(runId))
+    expect(shown.json.payload).toEqual(JSON.parse(request?.body ?? ''))
+    expect(shown.text).toContain('a word')
+    expect(shown.text).not.toContain(secret)
+    expect(shown.headers.get('cache-control')).toBe('no-store')
+
+    // Those of all webhooks are of the caller's alone. An administrator sees those of everyone.
+    const listed = async (path: string, headers: Record<string, string>) => {
+      const { status, text } = await ask(server, `/api/${path}`, { headers })
+      return status === 200 ? JSON.parse(text).deliveries.map((each: { id: string }) => each.id) : status
+    }
+    const admin = { 'x-test-admin': 'yes' }
+    expect(await listed('webhooks/deliveries', as(ann))).toHaveLength(2)
+    expect(await listed('webhooks/deliveries?type=run.completed', as(ann))).toEqual([delivery])
+    expect(await listed(`webhooks/deliveries?webhook=${id}&type=run.completed`, as(ann))).toEqual([delivery])
+    expect(await listed('webhooks/deliveries', as(own('bob')))).toEqual([])
+    expect(await listed(`webhooks/deliveries?webhook=${id}`, as(own('bob')))).toBe(404)
+    expect(await listed('webhooks/deliveries?webhook=all', as(ann))).toBe(404)
+    expect(await listed('admin/webhooks/deliveries?limit=100', admin)).toEqual(
+      expect.arrayContaining([delivery, `${runId}_completed_all`]),
+    )
+    expect(await listed(`admin/webhooks/deliveries?webhook=all&limit=100`, admin)).not.toContain(delivery)
+
+    // It is of its owner, of administrators, and of its own webhook alone.
+    const other = await subscribed(told, ann, '/other')
+    for (const [webhook, which, who] of [
+      [id, delivery, own('bob')],
+      [id, 'none', ann],
+      [other.id, delivery, ann],
+    ] as const) {
+      const { status } = await send(
+        server,
+        'GET',
+        `/api/webhooks/${webhook}/deliveries/${which}`,
+        undefined,
+        who,
+      )
+      expect(status).toBe(404)
+    }
+    const asAdmin = `/api/admin/webhooks/${id}/deliveries/${delivery}`
+    expect((await ask(server, asAdmin)).status).toBe(401)
+    const { text } = await ask(server, asAdmin, { headers: { 'x-test-admin': 'yes' } })
+    expect(JSON.parse(text).payload).toEqual(shown.json.payload)
   })
 
   it('shows administrators all, without secrets, and lets them send again', async () => {

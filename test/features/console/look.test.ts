@@ -1,8 +1,17 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { definitionOf, type Typed } from '../../../console/admin/definition.ts'
-import { type Inbox, inboxAfter, inStableOrder } from '../../../console/approvals/inbox.ts'
+import { definitionOf } from '../../../console/admin/definition.ts'
+import {
+  groupsOf,
+  type Inbox,
+  inboxAfter,
+  inStableOrder,
+  isListed,
+  lineOf,
+  wishOf,
+} from '../../../console/approvals/inbox.ts'
 import { factsOf } from '../../../console/cards/card.ts'
+import { wrongIn } from '../../../console/parts/wrong.ts'
 import { askedOf, filtersOf, fits, queryOf } from '../../../console/runs/filters.ts'
 import {
   costOf,
@@ -229,6 +238,42 @@ describe('the inbox', () => {
   })
 })
 
+describe('a request of the inbox', () => {
+  const of = (name: string, request: Partial<WaitingRequest['request']>): WaitingRequest => {
+    const { run, ...more } = waiting(name)
+    return { ...more, run: { ...run, name }, request: { ...more.request, ...request } }
+  }
+
+  it.each<[string, Partial<WaitingRequest['request']>]>([
+    ['50, Tom', { args: { amount: 50, deep: { a: 1 }, to: 'Tom' } }],
+    ['Which size?', { message: '\nWhich size?\nS or M' }],
+    ['pay', { args: {} }],
+    ['payer', { toolName: undefined }],
+  ])('is told as %j', (line, request) => {
+    expect(lineOf(of('payer', request))).toBe(line)
+  })
+
+  it('is in the group of its agent and its tool', () => {
+    const all = [
+      of('payer', { id: '1' }),
+      of('tailor', { id: '2', kind: 'question', toolName: undefined }),
+      of('payer', { id: '3', toolName: 'refund' }),
+      of('payer', { id: '4' }),
+    ]
+    const told = groupsOf(all).map(({ name, tool, waiting }) => [name, tool, waiting.length])
+    expect(told).toEqual([
+      ['payer', 'pay', 2],
+      ['tailor', undefined, 1],
+      ['payer', 'refund', 1],
+    ])
+    const ids = (filter: object) =>
+      all.filter(each => isListed(each, filter)).map(({ request }) => request.id)
+    expect(ids({ agent: 'payer' })).toEqual(['1', '3', '4'])
+    expect(ids({ agent: 'payer', tool: 'refund' })).toEqual(['3'])
+    expect(all.map(wishOf).slice(0, 2)).toEqual(['payer wants pay', 'tailor asks'])
+  })
+})
+
 describe('the facts of a card', () => {
   const agent = new Agent({ name: 'shout', register: false, description: 'Says it louder', run: String })
   const card = agentCard(agent, { url: 'https://agents.example.com' })
@@ -252,20 +297,20 @@ describe('the facts of a card', () => {
 })
 
 describe('the definition of a tool server', () => {
-  const typed: Typed = {
-    name: ' weather ',
-    transport: 'http',
-    url: 'https://tools.example.com/mcp ',
-    headers: 'authorization: Bearer a:b\n\n x-team : one',
-    command: 'ignored',
-    args: '',
-    env: '',
-    autoConnect: true,
-    needsApproval: ' refund, pay ',
+  const typed = (fields: Readonly<Record<string, string>>) => {
+    const form = new FormData()
+    for (const [name, value] of Object.entries({ name: ' weather ', ...fields })) form.set(name, value)
+    return form
   }
 
-  it('has what its transport needs', () => {
-    expect(definitionOf(typed)).toEqual({
+  it('has what was typed, and nothing of empty fields', () => {
+    const headers = 'authorization: Bearer a:b\r\n\r\n x-team : one'
+    const url = 'https://tools.example.com/mcp '
+    expect(
+      definitionOf(
+        typed({ transport: 'http', url, headers, autoConnect: 'on', needsApproval: ' refund, pay ' }),
+      ),
+    ).toEqual({
       name: 'weather',
       transport: 'http',
       autoConnect: true,
@@ -273,23 +318,52 @@ describe('the definition of a tool server', () => {
       headers: { authorization: 'Bearer a:b', 'x-team': 'one' },
       needsApproval: ['refund', 'pay'],
     })
-    const program = {
-      ...typed,
-      transport: 'stdio',
-      command: 'x',
-      args: 'a b\nc',
-      env: 'A=1=2',
-      needsApproval: '*',
-    } as const
-    expect(definitionOf(program)).toEqual({
+    const program = { transport: 'stdio', command: 'x', args: 'a b\nc', env: 'A=1=2', needsApproval: '*' }
+    expect(definitionOf(typed(program))).toEqual({
       name: 'weather',
       transport: 'stdio',
-      autoConnect: true,
+      autoConnect: false,
       command: 'x',
       args: ['a b', 'c'],
       env: { A: '1=2' },
       needsApproval: true,
     })
+    expect(definitionOf(typed({ transport: 'http', url: '', headers: '', needsApproval: '' }))).toEqual({
+      ...{ name: 'weather', transport: 'http', autoConnect: false },
+    })
+  })
+})
+
+describe('what is wrong with a form', () => {
+  const has = (name: string) => ['scopes', 'rate', 'a.b'].includes(name)
+
+  it('is said of the field that a path is inside of', () => {
+    expect(
+      wrongIn(
+        [
+          { path: 'scopes.0', message: 'must be one of read, run' },
+          { path: 'scopes.1', message: '`scopes` is empty' },
+          { path: 'a.b.c', message: 'Please fill out this field.' },
+          { path: 'other.0', message: 'is missing' },
+          { path: '', message: 'must be a JSON object' },
+        ],
+        has,
+      ),
+    ).toEqual({
+      scopes: 'This must be one of read, run. This is empty.',
+      'a.b': 'Please fill out this field.',
+      '': '`other.0` is missing. This must be a JSON object.',
+    })
+  })
+
+  it('is said once, of a field that is there or of none', () => {
+    const issue = fc.record({ path: fc.string(), message: fc.string({ minLength: 1 }) })
+    fc.assert(
+      fc.property(fc.array(issue), issues => {
+        for (const name of Object.keys(wrongIn(issues, has))) expect(name === '' || has(name)).toBe(true)
+        expect(Object.keys(wrongIn(issues, has)).length > 0).toBe(issues.length > 0)
+      }),
+    )
   })
 })
 

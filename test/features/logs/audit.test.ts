@@ -84,7 +84,7 @@ const READS = [/:subscribe$/]
 /** Each operation of the document with a method that may change something, and one that hands everything out. */
 const operations = Object.entries(openapi(everything()).paths).flatMap(([path, item]) =>
   Object.keys(item)
-    .filter(method => /^(post|patch|put|delete)$/.test(method) || path.endsWith('/sessions/export'))
+    .filter(method => /^(post|patch|put|delete)$/.test(method) || path.endsWith('/export'))
     .map(method => [method.toUpperCase(), path] as const),
 )
 

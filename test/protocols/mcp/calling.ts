@@ -65,8 +65,8 @@ export function serve(options: McpOptions = { tools: true }, handlerOptions: Han
       [CAPABILITIES]: capabilities,
       ...meta,
     }
-    const { name, taskId } = params as { name?: unknown; taskId?: unknown }
-    const named = name ?? taskId
+    const { name, taskId, uri } = params as { name?: unknown; taskId?: unknown; uri?: unknown }
+    const named = name ?? taskId ?? uri
     const headers = {
       'mcp-protocol-version': '2026-07-28',
       'mcp-method': method,
@@ -98,6 +98,8 @@ export function serve(options: McpOptions = { tools: true }, handlerOptions: Han
     post,
     ask: (method: string, params?: object, asked?: Asked) => post(...modern(method, params, asked)),
     askLegacy: (method: string, params?: object, asked?: Asked) => post(...legacy(method, params, asked)),
+    /** Opens the stream of a request of 2026-07-28. */
+    stream: (method: string, params?: object, asked?: Asked) => send(...modern(method, params, asked)),
     call: (
       name: string,
       args: object = { input: 'x' },

@@ -113,7 +113,7 @@ describe('mcp', () => {
       },
     })
     expect(result).not.toHaveProperty('instructions')
-    expect(result.capabilities).toEqual({ tools: {} })
+    expect(result.capabilities).toEqual({ tools: { listChanged: true } })
     const info = { name: 'desk', version: '7', title: 'The desk' }
     const named = serve({
       tools: true,
@@ -140,11 +140,11 @@ describe('mcp', () => {
     expect((await served.ask('server/discover')).status).toBe(404)
   })
 
-  it('takes POST alone', async () => {
+  it('takes POST, and GET of a session that listens', async () => {
     const { handler } = serve()
     for (const method of ['GET', 'DELETE', 'PUT']) {
       const { status, headers } = await handler(new Request('http://127.0.0.1/mcp', { method }))
-      expect([status, headers.get('allow')]).toEqual([405, 'OPTIONS, POST'])
+      expect([status, headers.get('allow')]).toEqual([405, expect.stringMatching(/OPTIONS, POST$/)])
     }
   })
 })
@@ -449,7 +449,7 @@ describe('a list', () => {
       expect((await ask('tools/list', { cursor })).error).toMatchObject({
         code: -32602,
       })
-    expect((await ask('tools/list', { cursor: '999999999' })).result.tools).toEqual([])
+    expect((await ask('tools/list', { cursor: '500000' })).result.tools).toEqual([])
   })
 
   it('is kept by whoever has asked, where somebody is known', async () => {

@@ -181,6 +181,7 @@ describe('the OpenAPI document', () => {
       '/v1/runs/{id}/cancel',
       '/v1/docs/spec.json',
       '/v1/agents/{name}/corrections',
+      '/v1/agents/{name}/corrections/export',
       '/v1',
       '/v1/health',
     ])
@@ -727,6 +728,7 @@ describe('the server', async () => {
     await expectDocumented(corrections, 'post', await post('/api/agents/echo/corrections', correction))
     await expectDocumented(corrections, 'post', await post('/api/agents/echo/corrections', {}))
     await expectDocumented(corrections, 'get', await ask('/api/agents/echo/corrections'))
+    await expectDocumented(`${corrections}/export`, 'get', await ask('/api/agents/echo/corrections/export'))
     for (const path of [
       'agents',
       'teams',
@@ -777,6 +779,11 @@ describe('the server', async () => {
           'get',
           await send('GET', `${base}/${one}/deliveries`),
         )
+        await expectDocumented(
+          `${base}/{id}/deliveries/{delivery}`,
+          'get',
+          await send('GET', `${base}/${one}/deliveries/${delivery}`),
+        )
         const replay = `${base}/${one}/deliveries/${delivery}/replay`
         await expectDocumented(
           `${base}/{id}/deliveries/{delivery}/replay`,
@@ -784,6 +791,12 @@ describe('the server', async () => {
           await send('POST', replay),
         )
       }
+      for (const base of [all, '/api/admin/webhooks'])
+        await expectDocumented(
+          `${base}/deliveries`,
+          'get',
+          await send('GET', `${base}/deliveries?webhook=${one}`),
+        )
       await expectDocumented('/api/admin/webhooks', 'get', await ask('/api/admin/webhooks'))
       await expectDocumented(`${all}/{id}`, 'delete', await send('DELETE', `${all}/${one}`))
     }

@@ -4,7 +4,7 @@ import { env } from 'cloudflare:workers'
 import { ServableError } from '../../../src/base/errors.ts'
 import { coreOf } from '../../../src/core/handler.ts'
 import { type Answer, createHandler, type Kind, type RunsOptions } from '../../../src/index.ts'
-import type { FeedbackInput } from '../../../src/runs/feedback.ts'
+import type { FeedbackInput, Rating } from '../../../src/runs/feedback.ts'
 import type {
   EndedRun,
   Follower,
@@ -46,6 +46,7 @@ type Call =
   | { method: 'find'; ref: string }
   | { method: 'list'; owner: string | null; query: RunQuery }
   | { method: 'feedback'; id: string; viewer: string | null; given?: FeedbackInput }
+  | { method: 'rate'; id: string; viewer: string | null; rating: Rating }
   | { method: 'keep'; run: WaitingRun }
   | { method: 'record'; run: EndedRun }
   | { method: 'asking'; id: string }
@@ -87,6 +88,8 @@ async function answer(call: Call, signal: AbortSignal): Promise<unknown> {
       return host.wait(call.id, call.viewer, signal)
     case 'feedback':
       return host.feedback(call.id, call.viewer, call.given)
+    case 'rate':
+      return host.rate(call.id, call.viewer, call.rating)
     case 'events':
       return host.events(call.id, call.viewer, call.query)
     case 'find':
