@@ -42,17 +42,24 @@ function Opened() {
     const server = await askAdmin<ToolServer>('/mcp', withBody('POST', definitionOf(fields)))
     pages.update(before => [...before, server])
   }
-  const acts = ({ id, name, status }: ToolServer): readonly Act[] => {
+  const acts = ({ id, name, status, signIn }: ToolServer): readonly Act[] => {
     const post = (action: string) => async () =>
       put(await askAdmin<ToolServer>(`/mcp/${id}/${action}`, { method: 'POST' }))
     const remove = async () => {
       await askAdmin(`/mcp/${id}`, { method: 'DELETE' })
       pages.update(before => before.filter(each => each.id !== id))
     }
+    const goSignIn = async () => {
+      const { url } = await askAdmin<{ readonly url: string }>(`/mcp/${id}/sign-in`, { method: 'POST' })
+      location.assign(url)
+    }
     const isOff = status === 'disconnected'
     return [
       isOff ? { title: 'Turn on', work: post('connect') } : { title: 'Turn off', work: post('disconnect') },
       ...(isOff ? [] : [{ title: 'Connect again', work: post('connect') }]),
+      ...(signIn === null
+        ? []
+        : [{ title: signIn === 'done' ? 'Sign in again' : 'Sign in', work: goSignIn }]),
       {
         title: 'Delete…',
         ask: close => (

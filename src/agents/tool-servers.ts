@@ -106,7 +106,7 @@ export type ToolServerAuth = {
 
 /** Who signs in, and where the provider sends them back. */
 export interface SignInPlace {
-  /** The id of the administrator. Only they can end the sign-in. Null where there are no identities. */
+  /** The id of the administrator. Null where there are no identities. */
   readonly who: string | null
   /** An absolute URL, which the provider knows. */
   readonly redirectUri: string
@@ -118,10 +118,15 @@ export interface SignIn {
   readonly url: string
   /** ISO 8601. The administrator must be back by then: 10 minutes after the beginning. */
   readonly expiresAt: string
+  /** A secret of the browser that began. Whoever has it can end the sign-in. */
+  readonly browser: string
 }
 
-/** What the provider sends back. */
-export interface SignInAnswer extends Pick<SignInPlace, 'who'> {
+/** What the provider sends back, and who brings it: the administrator who began, or the browser where it began. */
+export interface SignInAnswer {
+  /** Undefined if nobody knows. */
+  readonly who?: string | null | undefined
+  readonly browser?: string | undefined
   readonly state: string
   readonly code?: string | undefined
   /** Why there is no code. */

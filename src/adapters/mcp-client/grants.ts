@@ -43,6 +43,7 @@ interface KeptGrant {
 /** What is sealed of a sign-in that has begun. */
 interface KeptSignIn {
   readonly secret: string
+  readonly browser: string
   readonly verifier: string
   readonly who: string | null
   readonly redirectUri: string
@@ -107,20 +108,20 @@ export class Grant implements AuthProvider {
     const state = `${this.#id}.${secret}`
     const { url, verifier } = await beginAuthorization(this.#options, provider, { redirectUri, state })
     const expiresAt = Date.now() + SIGN_IN_MS
-    const begun: KeptSignIn = { secret, verifier, who, redirectUri, expiresAt, provider }
+    const browser = newSecret()
+    const begun: KeptSignIn = { secret, browser, verifier, who, redirectUri, expiresAt, provider }
     const signIn = await this.#close(begun, 'sign-in')
     await this.#change(kept => ({ ...kept, signIn }))
-    return { url, expiresAt: new Date(expiresAt).toISOString() }
+    return { url, expiresAt: new Date(expiresAt).toISOString(), browser }
   }
 
   /** Ends a sign-in, and stores its tokens. Throws `invalid_query`, `forbidden` or `tool_server_failed`. */
-  async finish({ state, code, error, iss, who }: SignInAnswer): Promise<void> {
+  async finish({ state, code, error, iss, who, browser = '' }: SignInAnswer): Promise<void> {
     const { signIn } = await this.#read()
     if (signIn === undefined) throw unknownState()
     const begun = await this.#open<KeptSignIn>(signIn, 'sign-in')
-    const digests = await Promise.all([sha256(state), sha256(`${this.#id}.${begun.secret}`)])
-    if (!isSame(...digests)) throw unknownState()
-    if (begun.who !== who)
+    if (!(await isEqual(state, `${this.#id}.${begun.secret}`))) throw unknownState()
+    if (begun.who !== who && !(await isEqual(browser, begun.browser)))
       throw new ServableError('forbidden', 'Another administrator began this sign-in: only they can end it')
     await this.#useUp(signIn)
     const left = begun.expiresAt - Date.now()
@@ -283,6 +284,10 @@ function newSecret(): string {
     .replaceAll('+', '-')
     .replaceAll('/', '_')
     .replace('=', '')
+}
+
+async function isEqual(a: string, b: string): Promise<boolean> {
+  return isSame(await sha256(a), await sha256(b))
 }
 
 function refusedBy(error: string | undefined): ServableError {

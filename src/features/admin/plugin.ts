@@ -22,7 +22,7 @@ import { describeAdmin } from './describe.ts'
 import { createToolServerObject, TOOL_SERVER_SERVICE, toolServersIn } from './object.ts'
 import { type AdminOptions, AdminSchema, type AdminSettings, resolveAdmin } from './options.ts'
 import { connectToolServers } from './remote-tool-servers.ts'
-import { adminPath, adminRoutes, type FindRuns } from './routes.ts'
+import { adminPath, adminRoutes, exceptReturning, type FindRuns } from './routes.ts'
 
 const NAME = TOOL_SERVER_SERVICE
 
@@ -68,7 +68,10 @@ export function admin({ toolkits = [], toolLibrary = {}, ...options }: AdminPlug
         }),
         base: {
           path: adminPath(prefix),
-          guard: operatorsGate(authenticate, OPEN_WARNING, core.settings.production, 'admin'),
+          guard: exceptReturning(
+            operatorsGate(authenticate, OPEN_WARNING, core.settings.production, 'admin'),
+            prefix,
+          ),
         },
         cors: null,
         describe: build => ({

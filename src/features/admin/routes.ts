@@ -9,7 +9,7 @@ import type { AdminPayload } from '../../agents/bus.ts'
 import type { Toolkit } from '../../agents/tool.ts'
 import type { ToolServer, ToolServerDefinition, ToolServers } from '../../agents/tool-servers.ts'
 import { reportError, ServableError } from '../../base/errors.ts'
-import type { RequestState, Route } from '../../http/context.ts'
+import type { Middleware, RequestState, Route } from '../../http/context.ts'
 import { joinPath } from '../../http/router.ts'
 import { withoutTitle } from '../../http/runs/shown-to.ts'
 import { hasRight } from '../../http/security/gate.ts'
@@ -130,15 +130,27 @@ function serverOperations({ settings, maxBodyBytes, prefix, publicUrl }: AdminRo
   }
   const signIn: Act = async (request, id, about, state) => {
     about({ id })
-    const origin = publicUrl ?? new URL(request.url).origin
-    const redirectUri = `${origin}${joinPath(adminPath(prefix), 'sign-in')}`
-    return serversOf(settings).signIn(id, { who: whoOf(state), redirectUri })
+    const path = joinPath(adminPath(prefix), 'sign-in')
+    const redirectUri = `${publicUrl ?? new URL(request.url).origin}${path}`
+    const who = state.identity?.id ?? null
+    const { browser, ...begun } = await serversOf(settings).signIn(id, { who, redirectUri })
+    const secure = redirectUri.startsWith('https:') ? '; Secure' : ''
+    const cookie = `${COOKIE}=${browser}; Path=${path}; Max-Age=600; HttpOnly; SameSite=Lax${secure}`
+    state.responseHeaders.append('set-cookie', cookie)
+    return begun
   }
   const endSignIn: Act = async (request, _, about, state) => {
     const { searchParams } = new URL(request.url)
     const given = (name: string) => searchParams.get(name) ?? undefined
-    const answer = { code: given('code'), error: given('error'), iss: given('iss'), who: whoOf(state) }
-    const server = await serversOf(settings).endSignIn({ state: given('state') ?? '', ...answer })
+    const browser = browserOf(request)
+    const server = await serversOf(settings).endSignIn({
+      state: given('state') ?? '',
+      code: given('code'),
+      error: given('error'),
+      iss: given('iss'),
+      // The gate has not asked who the browser is.
+      ...(browser === undefined ? { who: state.identity?.id ?? null } : { browser }),
+    })
     about(server)
     return server
   }
@@ -194,9 +206,22 @@ function toolOperations({ settings, toolkits, toolLibrary, maxBodyBytes }: Admin
 /** A full id, or the beginning that the log shows for a run without an owner. */
 const REFERENCE = /^[\da-f]{8}(-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})?$/
 
-/** The administrator, as no role can change it. */
-function whoOf({ identity }: RequestState): string | null {
-  return identity?.id ?? null
+/** The cookie of the browser where a sign-in began. */
+const COOKIE = 'servable_sign_in'
+
+/** The secret of a browser that comes back from a provider. Undefined if the request has credentials of its own. */
+function browserOf({ headers }: Request): string | undefined {
+  if (headers.has('authorization')) return undefined
+  return /(?:^|; )servable_sign_in=([\w-]{43})(?:;|$)/.exec(headers.get('cookie') ?? '')?.[1]
+}
+
+/** Lets browsers end the sign-ins that began in them, without credentials. All other requests pass the gate. */
+export function exceptReturning(gate: Middleware, prefix: string): Middleware {
+  const path = joinPath(adminPath(prefix), 'sign-in')
+  return (request, context, next) => {
+    const isReturning = new URL(request.url).pathname === path && browserOf(request) !== undefined
+    return isReturning ? next() : gate(request, context, next)
+  }
 }
 
 function serversOf({ manager }: AdminSettings): ToolServers {

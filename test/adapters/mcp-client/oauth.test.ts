@@ -153,7 +153,7 @@ describe('a sign-in', () => {
     const added = await servers.add(definition(ofPerson))
     expect(added).toMatchObject({ status: 'error', signIn: 'needed' })
     expect(added.error).toBe(`An administrator must sign in: \`POST …/admin/mcp/${added.id}/sign-in\``)
-    const { url, expiresAt } = await servers.signIn(added.id, place)
+    const { url, expiresAt, browser } = await servers.signIn(added.id, place)
     expect(Object.fromEntries(new URL(url).searchParams)).toMatchObject({
       response_type: 'code',
       client_id: 'client-1',
@@ -176,7 +176,8 @@ describe('a sign-in', () => {
       await servers.call('weather.tell', {}),
     ])
     const verifier = provider.asked[0]?.get('code_verifier') ?? ''
-    for (const secret of [...provider.secrets, CLIENT_SECRET, verifier]) expect(told).not.toContain(secret)
+    for (const secret of [...provider.secrets, CLIENT_SECRET, verifier, browser])
+      expect(told).not.toContain(secret)
   })
 
   it('counts in other processes', async () => {

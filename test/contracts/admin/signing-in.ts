@@ -44,6 +44,33 @@ export function signingInCases(server: Server): void {
     expect((await admin(server, 'POST', path)).status).toBe(404)
   })
 
+  it('ends a sign-in in the browser where it began, which has no credentials', async () => {
+    const auth = { type: 'authorization_code', clientId: 'client-1', clientSecret: CLIENT_SECRET }
+    const added = await addServer(server, { name: newName(), transport: 'http', url: provider().tools, auth })
+    const begin = async () => {
+      const { headers, text } = await admin(server, 'POST', `mcp/${added.id}/sign-in`)
+      const { url, ...rest } = JSON.parse(text)
+      expect(Object.keys(rest)).toEqual(['expiresAt'])
+      const [cookie = '', ...attributes] = headers.get('set-cookie')?.split('; ') ?? []
+      expect(attributes).toEqual(['Path=/api/admin/sign-in', 'Max-Age=600', 'HttpOnly', 'SameSite=Lax'])
+      return { cookie, path: `/api/admin/sign-in?${provider().signIn(url)}` }
+    }
+    const other = await begin()
+    const { cookie, path } = await begin()
+    const end = async (headers: Record<string, string>) => {
+      const { status, text } = await ask(server, path, { headers })
+      return [status, JSON.parse(text).code ?? JSON.parse(text).signIn]
+    }
+    // The cookie opens nothing else, and no other one this.
+    expect((await ask(server, '/api/admin/mcp', { headers: { cookie } })).status).toBe(401)
+    expect(await end({ cookie: other.cookie })).toEqual([403, 'forbidden'])
+    expect(await end({ cookie: `x${cookie}` })).toEqual([401, 'unauthorized'])
+    expect(await end({ cookie, authorization: `Bearer ${OTHER_TOKEN}` })).toEqual([403, 'forbidden'])
+    expect(await end({ cookie: `a=b; ${cookie}; c=d` })).toEqual([200, 'done'])
+    expect(await end({ cookie })).toEqual([400, 'invalid_query'])
+    await removeServer(server, added)
+  })
+
   it('uses a token of the service itself', async () => {
     const name = newName()
     const auth = { type: 'client_credentials', clientId: 'client-1', clientSecret: CLIENT_SECRET }
