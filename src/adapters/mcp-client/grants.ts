@@ -258,9 +258,11 @@ export class Grant implements AuthProvider {
   }
 }
 
-/** The id of the server that a state is for. */
+/** The id of the server that a state is for. Throws `invalid_query` for a text that is none. */
 export function serverOfState(state: string): string {
-  return state.slice(0, Math.max(0, state.indexOf('.')))
+  const id = /^([\da-f-]{36})\.[\w-]{43}$/.exec(state)?.[1]
+  if (id !== undefined) return id
+  throw unknownState()
 }
 
 /** The error of a state that does not count, or does not count any more. */
