@@ -57,9 +57,7 @@ function Opened() {
     return [
       isOff ? { title: 'Turn on', work: post('connect') } : { title: 'Turn off', work: post('disconnect') },
       ...(isOff ? [] : [{ title: 'Connect again', work: post('connect') }]),
-      ...(signIn === null
-        ? []
-        : [{ title: signIn === 'done' ? 'Sign in again' : 'Sign in', work: goSignIn }]),
+      ...(signIn ? [{ title: signIn === 'done' ? 'Sign in again' : 'Sign in', work: goSignIn }] : []),
       {
         title: 'Delete…',
         ask: close => (
