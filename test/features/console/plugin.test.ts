@@ -122,13 +122,13 @@ describe('its files', () => {
     }
   })
 
-  it('have 108 KiB at most without the charts, compressed', () => {
+  it('have 112 KiB at most without the charts, compressed', () => {
     const sizes = Object.entries(BUILT.files).map(
       ([name, { text }]) => [name, gzipSync(text).length] as const,
     )
     expect(sizes.find(([name]) => name.startsWith('charts-'))).toBeDefined()
     const own = sizes.filter(([name]) => !name.startsWith('charts-'))
-    expect(own.reduce((sum, [, size]) => sum + size, 0)).toBeLessThanOrEqual(108 * 1024)
+    expect(own.reduce((sum, [, size]) => sum + size, 0)).toBeLessThanOrEqual(112 * 1024)
   })
 
   it.each(['nothing.js', '__proto__', 'constructor', '..%2Fconfig'])('are no others: %s', async name => {
