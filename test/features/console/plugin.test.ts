@@ -47,7 +47,7 @@ describe('the page', () => {
       const below = prefix === '/' ? '' : prefix
       const page = await (await get(`${below}/console`, html)).text()
       const addresses = [...page.matchAll(/(?:src|href)="([^"]+)"/g)].map(match => match[1]!)
-      expect(addresses).toHaveLength(3)
+      expect(addresses).toHaveLength(3 + BUILT.imports.length)
       for (const address of addresses) {
         const { pathname } = new URL(address, `${ORIGIN}${below}/console`)
         expect((await get(pathname)).status).toBe(200)
