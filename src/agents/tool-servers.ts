@@ -5,6 +5,7 @@
  */
 
 import type { EventBus } from './bus.ts'
+import type { ServerQuery, ServerReads } from './server-reads.ts'
 import type { ToolAnnotations } from './tool.ts'
 
 /** How a tool server is reached: `http` is Streamable HTTP, `sse` HTTP with SSE (MCP 2024-11-05), `stdio` a program of this machine. */
@@ -28,6 +29,8 @@ export interface ToolServerDefinition {
   readonly url?: string | undefined
   /** For `http` and `sse`: sent with every request, such as `authorization`; at most 100. The values are never shown again. Default: none. */
   readonly headers?: Readonly<Record<string, string>> | undefined
+  /** For `http` and `sse`: OAuth, instead of a header `authorization`. Default: none. */
+  readonly auth?: ToolServerAuth | undefined
   /** Required for `stdio`, and only for it: one of those that `admin.stdio.commands` names. */
   readonly command?: string | undefined
   /** For `stdio`: at most 100. Never shown again. Default: none. */
@@ -44,6 +47,87 @@ export interface ToolServerDefinition {
    * Default: none.
    */
   readonly needsApproval?: ToolApprovals | undefined
+  /**
+   * What happens to questions that its tools ask in the middle of a call (form mode). `ask`: the run is asked, if its agent calls the
+   * tool with `manager.call`; otherwise they are declined. `refuse`: a call that asks fails. Default: `refuse`.
+   */
+  readonly elicitation?: Elicitation | undefined
+}
+
+/** Whether tools of a server may ask questions. */
+export type Elicitation = 'ask' | 'refuse'
+
+/** A question of a tool. */
+export interface ToolQuestion {
+  /** The tool's name of it. */
+  readonly key: string
+  /** At most 2,000 characters. */
+  readonly message: string
+  /** JSON Schema of an object. At most 16,384 characters. */
+  readonly schema: Readonly<Record<string, unknown>>
+}
+
+/** Answers to the questions of a tool. */
+export interface ToolAnswers {
+  /** Results of MCP's elicitation by the keys of the questions. */
+  readonly answers: Readonly<Record<string, unknown>>
+  /** What the tool gave with its questions. */
+  readonly state?: string | undefined
+}
+
+/** The end of a call, or what its tool asks first: at most 3 questions. */
+export type CallRound =
+  | { readonly result: unknown }
+  | { readonly questions: readonly ToolQuestion[]; readonly state?: string | undefined }
+
+/** How the service gets tokens for a tool server (OAuth 2.1). The secret is never shown again. */
+export type ToolServerAuth = {
+  /** The service as a client of the provider. ASCII. */
+  readonly clientId: string
+  /** What to ask for; at most 100. Default: what the server asks for. */
+  readonly scopes?: readonly string[] | undefined
+  /**
+   * The provider that counts, as its metadata names it. Default: the one that the server names first, when the service looks first. A
+   * server cannot change it later.
+   */
+  readonly issuer?: string | undefined
+} & (
+  | {
+      /** The service has a token of its own. */
+      readonly type: 'client_credentials'
+      readonly clientSecret: string
+    }
+  | {
+      /** An administrator signs in once (`signIn`), with PKCE. Default: a client without a secret. */
+      readonly type: 'authorization_code'
+      readonly clientSecret?: string | undefined
+    }
+)
+
+/** Who signs in, and where the provider sends them back. */
+export interface SignInPlace {
+  /** The id of the administrator. Only they can end the sign-in. Null where there are no identities. */
+  readonly who: string | null
+  /** An absolute URL, which the provider knows. */
+  readonly redirectUri: string
+}
+
+/** A sign-in that has begun. */
+export interface SignIn {
+  /** The address of the provider that the administrator opens. */
+  readonly url: string
+  /** ISO 8601. The administrator must be back by then: 10 minutes after the beginning. */
+  readonly expiresAt: string
+}
+
+/** What the provider sends back. */
+export interface SignInAnswer extends Pick<SignInPlace, 'who'> {
+  readonly state: string
+  readonly code?: string | undefined
+  /** Why there is no code. */
+  readonly error?: string | undefined
+  /** The issuer of the provider (RFC 9207). */
+  readonly iss?: string | undefined
 }
 
 /** Which tools of a server need an approval: all of them, none, or those with these names. */
@@ -68,6 +152,10 @@ export interface ToolServer {
   readonly warnings: readonly string[]
   /** As in its definition; false for none. */
   readonly needsApproval: ToolApprovals
+  /** As in its definition. */
+  readonly elicitation: Elicitation
+  /** Whether an administrator must sign in, or has done so. Null if nobody needs to. */
+  readonly signIn: 'needed' | 'done' | null
   /** ISO 8601; null unless it is connected. */
   readonly connectedAt: string | null
   /** ISO 8601. */
@@ -117,6 +205,13 @@ export interface ToolServers {
   connect(id: string): Promise<ToolServer>
   /** Disconnects. It does not connect again by itself, even after a restart. */
   disconnect(id: string): Promise<ToolServer>
+  /** Begins to sign in to a server with `auth.type: 'authorization_code'`. Throws `unsupported_operation` for another one. */
+  signIn(id: string, place: SignInPlace): Promise<SignIn>
+  /**
+   * Ends a sign-in with what the provider sent, and connects. Throws `invalid_query` for a `state` that is unknown, used or too old,
+   * `forbidden` if somebody else began it, and `tool_server_failed` if the provider gives no tokens.
+   */
+  endSignIn(answer: SignInAnswer): Promise<ToolServer>
   /** The tools of one server, or of all connected ones. */
   tools(id?: string): Promise<readonly ServerTool[]>
   /** Whether the definition of its server requires an approval of calls of `server.tool`. False for an unknown one. */
@@ -126,6 +221,22 @@ export interface ToolServers {
    * reached or does not answer in time, and `tool_failed` if the tool reports an error.
    */
   call(name: string, args: unknown, options?: ServerCallOptions): Promise<unknown>
+  /** Calls as `call` does, and gives what the tool asks. It is called again with the answers. */
+  round(
+    name: string,
+    args: unknown,
+    answers: ToolAnswers | undefined,
+    options?: ServerCallOptions,
+  ): Promise<CallRound>
+  /**
+   * Lists or reads resources and prompts of the server of this name. Throws `tool_server_not_found`, `invalid_input`, and the errors
+   * of `call`.
+   */
+  read<Query extends ServerQuery>(
+    server: string,
+    query: Query,
+    options?: ServerCallOptions,
+  ): Promise<ServerReads[Query['kind']]>
   /** Ends all connections of this process. They are made again when needed. */
   close?(): void
 }
@@ -179,6 +290,14 @@ export interface ToolServerStore {
    * nothing.
    */
   put(definition: KeptDefinition, check?: (others: readonly KeptDefinition[]) => void): void | Promise<void>
+  /**
+   * Changes one in a transaction, unless `change` returns nothing. `change` may be called again. Returns what is stored then;
+   * undefined if there is none.
+   */
+  change(
+    id: string,
+    change: (kept: KeptDefinition) => KeptDefinition | undefined,
+  ): KeptDefinition | undefined | Promise<KeptDefinition | undefined>
   remove(id: string): void | Promise<void>
 }
 
@@ -196,6 +315,16 @@ export interface KeptDefinition {
   /** Null for `http` and `sse`. */
   readonly command: string | null
   readonly needsApproval?: ToolApprovals | undefined
+  /** Absent for `refuse`. */
+  readonly elicitation?: Elicitation | undefined
   /** The definition's connection, with its secrets: JSON, or that JSON encrypted. */
   readonly reach: string
+  /** Whether somebody has signed in. Absent if nobody needs to. */
+  readonly isSignedIn?: boolean | undefined
+  /** The provider and the tokens: JSON, or that JSON encrypted. */
+  readonly grant?: string | undefined
+  /** A sign-in that has begun: JSON, or that JSON encrypted. */
+  readonly signIn?: string | undefined
+  /** Until when a process renews the tokens. Milliseconds since 1970. */
+  readonly renewingUntil?: number | undefined
 }

@@ -3,6 +3,7 @@ import { describe, type SuiteOptions } from 'vitest'
 import { guardingCases } from './admin/guarding.ts'
 import { managingCases } from './admin/managing.ts'
 import { refusingCases } from './admin/refusing.ts'
+import { signingInCases } from './admin/signing-in.ts'
 import type { Deployment } from './runs/client.ts'
 import { served } from './served.ts'
 
@@ -15,6 +16,7 @@ export function adminContract(
   describe(`admin on ${name}`, options, () => {
     const server = served(deploy)
     describe('tool servers', () => managingCases(server))
+    describe('sign-ins', () => signingInCases(server))
     describe('refusals', () => refusingCases(server))
     describe('administrators', () => guardingCases(server))
   })
@@ -24,5 +26,6 @@ export function adminContract(
 export function adminStateContract(deploy: () => Promise<Deployment>): void {
   const server = served(deploy)
   describe('tool servers', () => managingCases(server))
+  describe('sign-ins', () => signingInCases(server))
   describe('administrators', () => guardingCases(server))
 }

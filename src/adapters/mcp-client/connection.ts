@@ -5,26 +5,31 @@
  */
 
 import {
+  type AuthProvider,
   Client,
+  type InputResponses,
+  isInputRequiredResult,
   type JsonSchemaValidator,
   type jsonSchemaValidator,
   ProtocolError,
-  SdkError,
-  SdkErrorCode,
-  SdkHttpError,
   SSEClientTransport,
   type StandardSchemaV1,
   type Transport,
 } from '@modelcontextprotocol/client'
-import type { ServerCallOptions } from '../../agents/tool-servers.ts'
+import type { ServerQuery } from '../../agents/server-reads.ts'
+import type { CallRound, ServerCallOptions, ToolAnswers } from '../../agents/tool-servers.ts'
 import { messageOf, ServableError } from '../../base/errors.ts'
-import { unrefed } from '../../base/wake.ts'
+import { isObject } from '../../base/validation.ts'
+import { unless, unrefed } from '../../base/wake.ts'
 import { VERSION } from '../../http/version.ts'
 import type { AddressPolicy } from '../../web/address.ts'
+import { isNoMessage, isSessionLost, isTimeout, resultOf } from './answers.ts'
 import type { ServerAccess } from './definition.ts'
+import { questionsIn } from './elicitation.ts'
 import { guardedFetch } from './fetch.ts'
 import { BROKEN_OFF, HttpTransport } from './http-transport.ts'
-import { collectTools, type Listing, type RemoteTool, type ToolPage } from './tool-list.ts'
+import { METHOD_NOT_FOUND, pageOf, readFrom } from './reads.ts'
+import { collectTools, type Listing, type RemoteTool } from './tool-list.ts'
 
 /** Starts a program and connects to it (MCP, transport `stdio`). */
 export type OpenStdio = (program: {
@@ -52,6 +57,10 @@ export interface ConnectionOptions {
   readonly policy: AddressPolicy
   readonly limits: ConnectionLimits
   readonly openStdio: OpenStdio | undefined
+  /** Gives the tokens of a server with `auth`. */
+  readonly tokens?: AuthProvider | undefined
+  /** Whether its tools may ask questions. */
+  readonly mayAsk?: boolean | undefined
   /** Stops the attempt to connect. */
   readonly signal: AbortSignal
   /** Called if the server is gone or silent. Never called after `close`. */
@@ -63,6 +72,10 @@ interface LastFailure {
   why: string | undefined
 }
 
+/** Most requests of a server in a minute. */
+const MAX_REQUESTS = 100
+const REQUEST_WINDOW_MS = 60_000
+
 /** Milliseconds between two checks of a server that had an error. */
 const VERIFY_EVERY_MS = 5000
 
@@ -73,16 +86,13 @@ const TAKES_ALL: jsonSchemaValidator = {
     input => ({ valid: true, data: input as T, errorMessage: undefined }),
 }
 
-/** Accepts a page as it is. Each tool is checked separately, so that an invalid one does not affect the others. */
-const ANY_PAGE: StandardSchemaV1<unknown, ToolPage> = {
+/** Accepts a result as it is. Each of its parts is checked separately, so that an invalid one does not affect the others. */
+const ANY_RESULT: StandardSchemaV1<unknown, Record<string, unknown>> = {
   '~standard': {
     version: 1,
     vendor: 'servable',
-    validate: value => {
-      const { tools, nextCursor } = Object(value) as Record<string, unknown>
-      if (!Array.isArray(tools)) return { issues: [{ message: '`tools` must be an array' }] }
-      return { value: { tools, nextCursor: typeof nextCursor === 'string' ? nextCursor : undefined } }
-    },
+    validate: value =>
+      isObject(value) ? { value } : { issues: [{ message: 'The result must be an object' }] },
   },
 }
 
@@ -103,6 +113,7 @@ export class ServerConnection {
   #confirmedAt = Number.NEGATIVE_INFINITY
   #refreshing: Promise<void> | undefined
   #isStale = false
+  #requests = { count: 0, since: Number.NEGATIVE_INFINITY }
   #verifying: ReturnType<typeof setTimeout> | undefined
 
   private constructor(client: Client, options: ConnectionOptions, last: LastFailure) {
@@ -120,18 +131,30 @@ export class ServerConnection {
     const client = new Client(
       { name: 'servable', version: VERSION },
       {
-        capabilities: {},
+        capabilities: options.mayAsk ? { elicitation: { form: {} } } : {},
         jsonSchemaValidator: TAKES_ALL,
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: limits.connectTimeoutMs } },
         listChanged: { tools: { autoRefresh: false, onChanged: () => connection.#changed() } },
       },
     )
     const connection = new ServerConnection(client, options, last)
+    // A run that waits cannot keep a call open, so what a server asks during a call is declined.
+    if (options.mayAsk) {
+      client.setRequestHandler('elicitation/create', () => {
+        connection.#countRequest()
+        return { action: 'decline' }
+      })
+    }
+    client.fallbackRequestHandler = async () => {
+      connection.#countRequest()
+      throw new ProtocolError(METHOD_NOT_FOUND, 'Method not found')
+    }
     let transport: Transport | undefined
     try {
-      transport = transportOf(options, last)
-      await untilAborted(client.connect(transport, { signal: both, timeout: limits.connectTimeoutMs }), both)
-      await untilAborted(connection.#list(both), both)
+      const opened = transportOf(options, last)
+      transport = opened
+      await unless(both, () => client.connect(opened, { signal: both, timeout: limits.connectTimeoutMs }))
+      await unless(both, () => connection.#list(both))
     } catch (error) {
       // The official client has the transport only after it knows the server's protocol.
       if (client.transport === undefined) void transport?.close().then(undefined, () => {})
@@ -158,33 +181,71 @@ export class ServerConnection {
   }
 
   /** Calls a tool. Rejects with `tool_failed` if the tool failed, and with `tool_server_failed` if the server failed. */
-  async call(tool: RemoteTool, args: unknown, { signal, traceparent }: ServerCallOptions): Promise<unknown> {
-    const { callTimeoutMs } = this.#options.limits
-    const late = AbortSignal.timeout(callTimeoutMs)
-    const both = signal === undefined ? late : AbortSignal.any([signal, late])
-    let answer: unknown
-    try {
-      const calling = this.#client.callTool(
+  async call(
+    tool: RemoteTool,
+    args: unknown,
+    given: ToolAnswers | undefined,
+    options: ServerCallOptions,
+  ): Promise<CallRound> {
+    const { answers, state } = given ?? {}
+    const answer = await this.#within(options, (limits, meta) =>
+      this.#client.callTool(
         {
           name: tool.name,
           arguments: args as Record<string, unknown>,
-          ...(traceparent !== undefined && { _meta: { traceparent } }),
+          ...meta,
+          ...(answers && { inputResponses: answers as InputResponses }),
+          ...(state !== undefined && { requestState: state }),
         },
-        // With this definition, the official client does not search its own list.
         {
-          signal: both,
-          timeout: callTimeoutMs,
+          ...limits,
+          allowInputRequired: true,
+          // With this definition, the official client does not search its own list.
           toolDefinition: { name: tool.name, inputSchema: tool.inputSchema },
         },
-      )
-      answer = await untilAborted(calling, both)
+      ),
+    )
+    if (!isInputRequiredResult(answer)) return { result: resultOf(answer) }
+    if (this.#options.mayAsk) return questionsIn(answer)
+    throw new ServableError(
+      'tool_failed',
+      "The tool asks questions, and its server has no `elicitation: 'ask'`",
+    )
+  }
+
+  /** Lists or reads resources or prompts. Rejects as `call` does. */
+  read(query: ServerQuery, options: ServerCallOptions): Promise<unknown> {
+    return this.#within(options, (limits, meta) =>
+      readFrom(query, {
+        capabilities: Object(this.#client.getServerCapabilities()),
+        maxItems: this.#options.limits.maxTools,
+        ask: (method, params) =>
+          this.#client.request({ method, params: { ...params, ...meta } }, ANY_RESULT, limits),
+      }),
+    )
+  }
+
+  /** Does work within the time of a call. */
+  async #within<T>(
+    { signal, traceparent }: ServerCallOptions,
+    work: (
+      limits: { signal: AbortSignal; timeout: number },
+      meta: { _meta?: Record<string, unknown> },
+    ) => Promise<T>,
+  ): Promise<T> {
+    const { callTimeoutMs: timeout } = this.#options.limits
+    const late = AbortSignal.timeout(timeout)
+    const both = signal === undefined ? late : AbortSignal.any([signal, late])
+    try {
+      const meta = traceparent === undefined ? {} : { _meta: { traceparent } }
+      const answer = await unless(both, () => work({ signal: both, timeout }, meta))
+      this.#confirmedAt = Date.now()
+      return answer
     } catch (error) {
       if (signal?.aborted) throw failed('The call was cancelled')
-      if (late.aborted || isTimeout(error)) throw failed(`The tool did not answer within ${callTimeoutMs} ms`)
+      if (late.aborted || isTimeout(error)) throw failed(`The tool did not answer within ${timeout} ms`)
       throw this.#failureOf(error)
     }
-    this.#confirmedAt = Date.now()
-    return resultOf(answer)
   }
 
   /** Resolves if the server answered within the last `maxAgeMs`, or after it has answered a check or is lost. */
@@ -218,12 +279,13 @@ export class ServerConnection {
   async #list(signal: AbortSignal): Promise<void> {
     const { maxTools, connectTimeoutMs: timeout } = this.#options.limits
     if (this.#client.getServerCapabilities()?.tools === undefined) return
-    const page = (cursor: string | undefined) =>
-      this.#client.request(
-        { method: 'tools/list', params: cursor === undefined ? {} : { cursor } },
-        ANY_PAGE,
-        { signal, timeout },
-      )
+    const page = async (cursor: string | undefined) => {
+      const params = cursor === undefined ? {} : { cursor }
+      const limits = { signal, timeout }
+      const result = await this.#client.request({ method: 'tools/list', params }, ANY_RESULT, limits)
+      const [tools, nextCursor] = pageOf(result, 'tools')
+      return { tools, nextCursor }
+    }
     this.#listing = await collectTools(page, maxTools)
     this.#confirmedAt = Date.now()
   }
@@ -242,7 +304,7 @@ export class ServerConnection {
       this.#isStale = false
       const late = AbortSignal.timeout(this.#options.limits.connectTimeoutMs)
       try {
-        await untilAborted(this.#list(late), late)
+        await unless(late, () => this.#list(late))
       } catch (error) {
         return this.#lose(this.#explain(error).message)
       }
@@ -262,6 +324,13 @@ export class ServerConnection {
         void this.confirm(VERIFY_EVERY_MS)
       }, VERIFY_EVERY_MS),
     )
+  }
+
+  /** Ends a connection whose server sends requests endlessly. Each costs an answer. */
+  #countRequest(): void {
+    const now = performance.now()
+    if (now - this.#requests.since > REQUEST_WINDOW_MS) this.#requests = { count: 0, since: now }
+    if (++this.#requests.count > MAX_REQUESTS) this.#lose('The tool server sends too many requests')
   }
 
   #lose(why: string): void {
@@ -287,7 +356,10 @@ async function endOf(client: Client): Promise<void> {
   await client.close()
 }
 
-function transportOf({ reach, policy, limits, openStdio }: ConnectionOptions, last: LastFailure): Transport {
+function transportOf(
+  { reach, policy, limits, openStdio, tokens }: ConnectionOptions,
+  last: LastFailure,
+): Transport {
   const { maxBytes } = limits
   if (reach.transport === 'stdio') {
     if (openStdio === undefined) throw failed('Programs cannot be started here')
@@ -300,57 +372,14 @@ function transportOf({ reach, policy, limits, openStdio }: ConnectionOptions, la
       last.why = failure
     },
   })
-  const options = { fetch, requestInit: { headers: reach.headers } }
+  const requestInit = { headers: reach.headers }
+  const options = { fetch, requestInit, ...(tokens && { authProvider: tokens }) }
   const url = new URL(reach.url)
   return reach.transport === 'sse'
     ? new SSEClientTransport(url, options)
     : new HttpTransport(url, { ...options, onInsufficientScope: 'throw' })
 }
 
-/** A lost session is a 404 (MCP, Streamable HTTP, session management). Some servers send an error text instead. */
-function isSessionLost(error: unknown): boolean {
-  if (error instanceof SdkHttpError) return error.status === 404
-  return error instanceof ProtocolError && error.code === -32001 && /session/i.test(error.message)
-}
-
-/** Whether the answer is not JSON, or not a message of the protocol. */
-function isNoMessage(error: unknown): boolean {
-  if (error instanceof SdkError) return error.code === SdkErrorCode.InvalidResult
-  return error instanceof SyntaxError || (error instanceof Error && 'issues' in error)
-}
-
-function isTimeout(error: unknown): boolean {
-  return error instanceof SdkError && error.code === SdkErrorCode.RequestTimeout
-}
-
-/** The value of `work`, or the signal's reason if the signal fires first. The client's own waits may not react to the signal. */
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const stop = () => reject(signal.reason)
-    signal.addEventListener('abort', stop, { once: true })
-    if (signal.aborted) stop()
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', stop))
-  })
-}
-
 function failed(why: string): ServableError {
   return new ServableError('tool_server_failed', why)
-}
-
-/** Most characters of a tool's error text. */
-const MAX_ERROR = 2000
-
-/**
- * The result of a tool (MCP, `tools/call`): its structured content if it has any, otherwise its text if all content is text,
- * otherwise its content. Throws `tool_failed` if the tool reports an error.
- */
-export function resultOf(answer: unknown): unknown {
-  const { content, structuredContent, isError } = Object(answer) as Record<string, unknown>
-  const parts = Array.isArray(content) ? content : []
-  const texts = parts.flatMap(part => (part?.type === 'text' ? [String(part.text)] : []))
-  if (isError === true) {
-    throw new ServableError('tool_failed', texts.join('\n').slice(0, MAX_ERROR) || 'The tool failed')
-  }
-  if (structuredContent !== undefined) return structuredContent
-  return texts.length === parts.length ? texts.join('\n') : parts
 }

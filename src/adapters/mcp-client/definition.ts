@@ -5,7 +5,7 @@
  */
 
 import * as v from 'valibot'
-import type { KeptDefinition, ToolServerDefinition } from '../../agents/tool-servers.ts'
+import type { KeptDefinition, ToolServerAuth, ToolServerDefinition } from '../../agents/tool-servers.ts'
 import { ServableError } from '../../base/errors.ts'
 import { headerName, isObject, list, misfit, validate } from '../../base/validation.ts'
 import { isTokenLike, type NamedValue, partsOf, secretsIn } from '../../web/secrets.ts'
@@ -16,6 +16,7 @@ export type ServerAccess =
       readonly transport: 'http' | 'sse'
       readonly url: string
       readonly headers: Readonly<Record<string, string>>
+      readonly auth?: ToolServerAuth | undefined
     }
   | {
       readonly transport: 'stdio'
@@ -51,6 +52,23 @@ const few = v.pipe(
   v.check(entries => Object.keys(entries).length <= MAX_NAMES, `must have at most ${MAX_NAMES} entries`),
 )
 
+const url = v.pipe(
+  v.string('must be text'),
+  v.maxLength(2048, 'must have at most 2048 characters'),
+  v.check(url => URL.canParse(url), 'must be an absolute URL such as https://tools.example.com/mcp'),
+)
+
+/** What is sent as the credentials of a client. */
+const credential = v.pipe(bounded, v.regex(/^[\x21-\x7e]+$/, 'must be ASCII without spaces'))
+
+const client = {
+  clientId: credential,
+  scopes: v.optional(
+    list(v.pipe(credential, v.maxLength(200, 'must have at most 200 characters')), MAX_NAMES),
+  ),
+  issuer: v.optional(url),
+}
+
 const Definition = v.strictObject({
   name: v.pipe(
     v.string('must be text'),
@@ -58,11 +76,19 @@ const Definition = v.strictObject({
     v.check(name => !name.startsWith('__'), 'must not begin with two underscores'),
   ),
   transport: v.picklist(['http', 'sse', 'stdio'], "must be 'http', 'sse' or 'stdio'"),
-  url: v.optional(
-    v.pipe(
-      v.string('must be text'),
-      v.maxLength(2048, 'must have at most 2048 characters'),
-      v.check(url => URL.canParse(url), 'must be an absolute URL such as https://tools.example.com/mcp'),
+  url: v.optional(url),
+  auth: v.optional(
+    v.variant(
+      'type',
+      [
+        v.strictObject({ type: v.literal('client_credentials'), ...client, clientSecret: credential }),
+        v.strictObject({
+          type: v.literal('authorization_code'),
+          ...client,
+          clientSecret: v.optional(credential),
+        }),
+      ],
+      "must be 'client_credentials' or 'authorization_code'",
     ),
   ),
   headers: v.optional(
@@ -92,6 +118,7 @@ const Definition = v.strictObject({
       ),
     ),
   ),
+  elicitation: v.optional(v.picklist(['ask', 'refuse'], "must be 'ask' or 'refuse'")),
   autoConnect: v.optional(v.boolean('must be true or false')),
   needsApproval: v.optional(
     v.union(
@@ -111,7 +138,7 @@ const Definition = v.strictObject({
 const FIELDS = {
   http: { needed: 'url', foreign: ['command', 'args', 'env'] },
   sse: { needed: 'url', foreign: ['command', 'args', 'env'] },
-  stdio: { needed: 'command', foreign: ['url', 'headers'] },
+  stdio: { needed: 'command', foreign: ['url', 'headers', 'auth'] },
 } as const
 
 /** Checks a definition. Throws `invalid_body`, which names every invalid field but no value. */
@@ -125,6 +152,9 @@ export function parseDefinition(body: unknown): ToolServerDefinition {
   const extra = foreign.find(name => definition[name] !== undefined)
   if (extra !== undefined)
     throw misfit(extra, `has no meaning when \`transport\` is '${definition.transport}'`)
+  const sendsToken = Object.keys(definition.headers ?? {}).some(name => /^authorization$/i.test(name))
+  if (definition.auth !== undefined && sendsToken)
+    throw misfit('headers.authorization', 'has no meaning with `auth`')
   return definition
 }
 
@@ -133,12 +163,13 @@ export function reachOf({
   transport,
   url = '',
   headers,
+  auth,
   command = '',
   args,
   env,
 }: ToolServerDefinition): ServerAccess {
   if (transport === 'stdio') return { transport, command, args: args ?? [], env: env ?? {} }
-  return { transport, url: new URL(url).href, headers: headers ?? {} }
+  return { transport, url: new URL(url).href, headers: headers ?? {}, ...(auth && { auth }) }
 }
 
 /** The parts of a reach that may be shown. They contain no possible secret. */
@@ -162,7 +193,11 @@ export function secretsOf(reach: ServerAccess): string[] {
   const named =
     reach.transport === 'stdio'
       ? [...Object.entries(reach.env), ...argumentsOf(reach.args)]
-      : [...Object.entries(reach.headers), ...partsOf(new URL(reach.url))]
+      : [
+          ...Object.entries(reach.headers),
+          ...partsOf(new URL(reach.url)),
+          ['secret', reach.auth?.clientSecret ?? ''] as const,
+        ]
   return secretsIn(named)
 }
 

@@ -8,11 +8,32 @@
  */
 
 export type {
+  ServerContent,
+  ServerPrompt,
+  ServerPrompts,
+  ServerPromptText,
+  ServerQuery,
+  ServerReads,
+  ServerResource,
+  ServerResources,
+  ServerResourceTemplate,
+} from '../../agents/server-reads.ts'
+export type {
+  CallRound,
+  Elicitation,
+  ServerCallOptions,
   ServerTool,
+  SignIn,
+  SignInAnswer,
+  SignInPlace,
+  ToolAnswers,
   ToolApprovals,
+  ToolQuestion,
   ToolServer,
+  ToolServerAuth,
   ToolServerDefinition,
   ToolServers,
 } from '../../agents/tool-servers.ts'
 export type { OpenStdio } from './connection.ts'
+export type { AskingContext } from './elicitation.ts'
 export { type ServerToolOptions, ToolServerManager, type ToolServerManagerOptions } from './manager.ts'

@@ -4,9 +4,12 @@
  * @module
  */
 
+import type { ServerQuery } from '../../agents/server-reads.ts'
 import type {
+  CallRound,
   KeptDefinition,
   ServerCallOptions,
+  ToolAnswers,
   ToolServer,
   ToolServerStatus,
 } from '../../agents/tool-servers.ts'
@@ -16,12 +19,15 @@ import { plain } from '../../web/plain.ts'
 import { withoutSecrets } from '../../web/secrets.ts'
 import { type ConnectionOptions, ServerConnection, SessionLostError } from './connection.ts'
 import { type ServerAccess, secretsOf } from './definition.ts'
+import type { Grant } from './grants.ts'
 import type { RemoteTool } from './tool-list.ts'
 
 /** The options that all links share. */
 export interface LinkOptions extends Pick<ConnectionOptions, 'policy' | 'limits' | 'openStdio'> {
   /** Decrypts a stored definition. Throws if the definition is not allowed or cannot be read. */
   readonly reach: (definition: KeptDefinition) => Promise<ServerAccess>
+  /** The tokens of a server. Undefined for one without `auth`. */
+  readonly grantOf: (id: string, reach: ServerAccess) => Grant | undefined
   /** Milliseconds before the first new try. Each further try waits twice as long. */
   readonly retryMs: number
   /** Most milliseconds between two tries. */
@@ -51,7 +57,8 @@ export class ServerLink {
   #retry: ReturnType<typeof setTimeout> | undefined
   #failures = 0
   #triedAt = Number.NEGATIVE_INFINITY
-  #secrets: readonly string[] = []
+  #ownSecrets: readonly string[] = []
+  #grant: Grant | undefined
 
   constructor(definition: KeptDefinition, options: LinkOptions) {
     this.definition = definition
@@ -83,7 +90,8 @@ export class ServerLink {
 
   /** The server for the admin routes. */
   get view(): ToolServer {
-    const { id, name, transport, url, command, createdAt, needsApproval = false } = this.definition
+    const { id, name, transport, url, command, createdAt } = this.definition
+    const { needsApproval = false, elicitation = 'refuse', isSignedIn } = this.definition
     const connectedAt = this.#connectedAt === undefined ? null : new Date(this.#connectedAt).toISOString()
     return {
       id,
@@ -96,9 +104,16 @@ export class ServerLink {
       error: this.#error,
       warnings: this.#warnings,
       needsApproval,
+      elicitation,
+      signIn: isSignedIn === undefined ? null : isSignedIn ? 'done' : 'needed',
       connectedAt,
       createdAt: new Date(createdAt).toISOString(),
     }
+  }
+
+  /** What is cut out of everything that the server sends. */
+  get #secrets(): readonly string[] {
+    return [...this.#ownSecrets, ...(this.#grant?.secrets ?? [])]
   }
 
   /** Whether a person must approve calls of a tool. */
@@ -141,32 +156,38 @@ export class ServerLink {
     this.#error = null
   }
 
-  /**
-   * Calls a tool, after connecting. Its result has no secrets, because it gets into events and logs. Throws the errors of
-   * `ToolServers.call`.
-   */
-  async call(toolName: string, args: unknown, options: ServerCallOptions): Promise<unknown> {
-    try {
-      return withoutSecrets(await this.#call(toolName, args, options), this.#secrets)
-    } catch (error) {
-      throw this.#clean(error)
-    }
+  /** Calls a tool, after connecting. Throws the errors of `ToolServers.call`. */
+  call(
+    toolName: string,
+    args: unknown,
+    answers: ToolAnswers | undefined,
+    options: ServerCallOptions,
+  ): Promise<CallRound> {
+    return this.#use(async connection => {
+      const tool = connection.tools.get(toolName)
+      if (tool !== undefined) return connection.call(tool, args, answers, options)
+      throw new ServableError('tool_not_found', `\`${this.definition.name}\` has no such tool`)
+    })
   }
 
-  async #call(toolName: string, args: unknown, options: ServerCallOptions): Promise<unknown> {
-    const once = async () => {
-      const connection = await this.#connected()
-      const tool = connection.tools.get(toolName)
-      if (tool !== undefined) return connection.call(tool, args, options)
-      throw new ServableError('tool_not_found', `\`${this.definition.name}\` has no such tool`)
-    }
+  /** Lists or reads resources or prompts, after connecting. Throws the errors of `ToolServers.read`. */
+  read(query: ServerQuery, options: ServerCallOptions): Promise<unknown> {
+    return this.#use(connection => connection.read(query, options))
+  }
+
+  /** Uses the connection. The result has no secrets, because it gets into events and logs. */
+  async #use<T>(work: (connection: ServerConnection) => Promise<T>): Promise<T> {
+    const once = async () => work(await this.#connected())
     try {
-      return await once()
+      const result = await once().catch(async error => {
+        if (!(error instanceof SessionLostError)) throw error
+        // The server did not do the work, so a new session repeats it.
+        await this.connect()
+        return once()
+      })
+      return withoutSecrets(result, this.#secrets)
     } catch (error) {
-      if (!(error instanceof SessionLostError)) throw error
-      // The server did not execute the call, so a new session repeats it.
-      await this.connect()
-      return once()
+      throw this.#clean(error)
     }
   }
 
@@ -186,10 +207,13 @@ export class ServerLink {
     this.#status = 'connecting'
     try {
       const reach = await this.#options.reach(this.definition)
-      this.#secrets = secretsOf(reach)
+      this.#ownSecrets = secretsOf(reach)
+      this.#grant = this.#options.grantOf(this.definition.id, reach)
       const connection: ServerConnection = await ServerConnection.open({
         ...this.#options,
         reach,
+        tokens: this.#grant,
+        mayAsk: this.definition.elicitation === 'ask',
         signal,
         onLost: why => this.#lose(connection, why),
       })

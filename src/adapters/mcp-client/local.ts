@@ -4,10 +4,16 @@
  * @module
  */
 
+import type { ServerQuery, ServerReads } from '../../agents/server-reads.ts'
 import type {
+  CallRound,
   KeptDefinition,
   ServerCallOptions,
   ServerTool,
+  SignIn,
+  SignInAnswer,
+  SignInPlace,
+  ToolAnswers,
   ToolServer,
   ToolServerDefinition,
   ToolServerPlace,
@@ -18,7 +24,10 @@ import { misfit } from '../../base/validation.ts'
 import { unrefed } from '../../base/wake.ts'
 import { type AddressPolicy, checkAddress } from '../../web/address.ts'
 import { parseDefinition, reachOf, type ServerAccess, shownOf } from './definition.ts'
+import { callDeclining } from './elicitation.ts'
+import { Grant, noSignIn, serverOfState, unknownState } from './grants.ts'
 import { type LinkOptions, ServerLink } from './link.ts'
+import { checkQuery } from './reads.ts'
 import type { Seal } from './seal.ts'
 
 /** The options of local tool servers. */
@@ -64,7 +73,7 @@ class LocalToolServers implements ToolServers {
     const reach = reachOf(definition)
     await this.#check(reach)
     const id = crypto.randomUUID()
-    const { name, autoConnect = true, needsApproval = false } = definition
+    const { name, autoConnect = true, needsApproval = false, elicitation } = definition
     const kept: KeptDefinition = {
       id,
       name,
@@ -72,6 +81,8 @@ class LocalToolServers implements ToolServers {
       isWanted: autoConnect,
       ...shownOf(reach),
       needsApproval,
+      ...(elicitation === 'ask' && { elicitation }),
+      ...(definition.auth?.type === 'authorization_code' && { isSignedIn: false }),
       reach: await this.#options.seal.close(JSON.stringify(reach), id),
     }
     await this.#options.store.put(kept, others => this.#checkRoom(name, others))
@@ -104,6 +115,18 @@ class LocalToolServers implements ToolServers {
     return link.view
   }
 
+  async signIn(id: string, place: SignInPlace): Promise<SignIn> {
+    return (await this.#grant(await this.#link(id))).begin(place)
+  }
+
+  async endSignIn(answer: SignInAnswer): Promise<ToolServer> {
+    const id = serverOfState(answer.state)
+    const link = (await this.#sync()).find(({ definition }) => definition.id === id)
+    if (link === undefined) throw unknownState()
+    await (await this.#grant(link)).finish(answer)
+    return this.connect(id)
+  }
+
   async tools(id?: string): Promise<readonly ServerTool[]> {
     const links = id === undefined ? await this.#sync() : [await this.#link(id)]
     // Servers that were found just now get a moment to connect.
@@ -116,12 +139,35 @@ class LocalToolServers implements ToolServers {
     return (await this.#linkOf(server))?.needsApproval(tool) ?? false
   }
 
-  async call(name: string, args: unknown, options: ServerCallOptions = {}): Promise<unknown> {
+  call(name: string, args: unknown, options: ServerCallOptions = {}): Promise<unknown> {
+    return callDeclining(answers => this.round(name, args, answers, options))
+  }
+
+  async round(
+    name: string,
+    args: unknown,
+    answers: ToolAnswers | undefined,
+    options: ServerCallOptions = {},
+  ): Promise<CallRound> {
     checkArguments(args)
     const [server, tool] = partsOf(name)
     const link = await this.#linkOf(server)
-    if (link !== undefined) return link.call(tool, args ?? {}, options)
+    if (link !== undefined) return link.call(tool, args ?? {}, answers, options)
     throw new ServableError('tool_not_found', `There is no tool server with a tool \`${name.slice(0, 200)}\``)
+  }
+
+  async read<Query extends ServerQuery>(
+    server: string,
+    query: Query,
+    options: ServerCallOptions = {},
+  ): Promise<ServerReads[Query['kind']]> {
+    checkQuery(query)
+    const link = await this.#linkOf(server)
+    if (link !== undefined) return (await link.read(query, options)) as ServerReads[Query['kind']]
+    throw new ServableError(
+      'tool_server_not_found',
+      `There is no tool server named \`${server.slice(0, 100)}\``,
+    )
   }
 
   close(): void {
@@ -186,8 +232,23 @@ class LocalToolServers implements ToolServers {
 
   async #want(link: ServerLink, isWanted: boolean): Promise<void> {
     if (link.definition.isWanted === isWanted) return
-    link.definition = { ...link.definition, isWanted }
-    await this.#options.store.put(link.definition)
+    const kept = await this.#options.store.change(link.definition.id, kept => ({ ...kept, isWanted }))
+    if (kept !== undefined) link.definition = kept
+  }
+
+  /** The grant of a server. Throws `unsupported_operation` if it has no `auth`. */
+  async #grant({ definition }: ServerLink): Promise<Grant> {
+    const grant = this.#grantOf(definition.id, await this.#reach(definition))
+    if (grant !== undefined) return grant
+    throw noSignIn()
+  }
+
+  #grantOf(id: string, reach: ServerAccess): Grant | undefined {
+    if (reach.transport === 'stdio' || reach.auth === undefined) return undefined
+    const { limits, store, seal } = this.#options
+    const { url, auth } = reach
+    const options = { url, auth, policy: this.#policy, timeoutMs: limits.connectTimeoutMs }
+    return new Grant(id, options, { store, seal })
   }
 
   #linkOptions(): LinkOptions {
@@ -202,15 +263,18 @@ class LocalToolServers implements ToolServers {
         // Another process may have removed it meanwhile.
         const isKept = (await this.#options.store.all()).some(({ id }) => id === definition.id)
         if (!isKept) throw new ServableError('tool_server_not_found', 'The tool server was removed')
-        const reach = JSON.parse(
-          await this.#options.seal.open(definition.reach, definition.id),
-        ) as ServerAccess
-        // The service may have started with other allowed addresses and programs.
-        await this.#check(reach)
-        return reach
+        return this.#reach(definition)
       },
+      grantOf: (id, reach) => this.#grantOf(id, reach),
       onChange: ({ definition: { id, name }, status, error }) => onChange({ id, name, status, error }),
     }
+  }
+
+  async #reach({ id, reach: sealed }: KeptDefinition): Promise<ServerAccess> {
+    const reach = JSON.parse(await this.#options.seal.open(sealed, id)) as ServerAccess
+    // The service may have started with other allowed addresses and programs.
+    await this.#check(reach)
+    return reach
   }
 
   /** Throws if the deployment does not allow this way to reach a server. */

@@ -1,5 +1,12 @@
 import { EventBus } from '../../agents/bus.ts'
 import { defaultRegistry } from '../../agents/registry.ts'
+import type { Yielded } from '../../agents/run-types.ts'
+import type {
+  ServerContent,
+  ServerPrompts,
+  ServerPromptText,
+  ServerResources,
+} from '../../agents/server-reads.ts'
 import {
   needsApproval as isNeeded,
   type NeedsApproval,
@@ -7,6 +14,7 @@ import {
   type ToolContext,
 } from '../../agents/tool.ts'
 import type {
+  ServerCallOptions,
   ToolApprovals,
   ToolServerPlace,
   ToolServerSource,
@@ -15,6 +23,7 @@ import type {
 import { nameResolver } from '../../base/environment.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { ConnectionLimits, OpenStdio } from './connection.ts'
+import { type AskingContext, callAsking } from './elicitation.ts'
 import { localToolServers } from './local.ts'
 import { createSeal } from './seal.ts'
 
@@ -30,7 +39,7 @@ export interface ToolServerManagerOptions {
   readonly encryptionKey?: string | readonly string[]
   /** Most tool servers. Default: 100. */
   readonly maxServers?: number
-  /** Most tools of one server. Further tools are left out. Default: 1,000. */
+  /** Most tools of one server, and most resources and prompts in a list. Further ones are left out. Default: 1,000. */
   readonly maxTools?: number
   /** Most bytes of one answer, and of a stream in a minute. Default: 4,194,304. */
   readonly maxBytes?: number
@@ -139,6 +148,23 @@ export class ToolServerManager implements ToolServerSource {
   }
 
   /**
+   * Calls `server.tool` in the body of an agent, which is asked what the tool asks, if the definition of its server has
+   * `elicitation: 'ask'`. Each question is a request of the kind `question`; the answer null declines it. A call asks at most 3
+   * questions. Throws as `context.callTool` and `context.ask` do.
+   *
+   * @example
+   * const ticket = yield* manager.call(context, 'travel.book', { city: 'Oslo' })
+   */
+  call(
+    context: AskingContext,
+    name: string,
+    args: unknown,
+    options?: ServerToolOptions,
+  ): AsyncGenerator<Yielded, unknown> {
+    return callAsking(this.servers, this.tool(name, options), args, context)
+  }
+
+  /**
    * All tools of the servers that are connected now, for an agent whose model chooses among them. Calls of a tool need an
    * approval if the definition of its server or the options name it.
    */
@@ -151,6 +177,40 @@ export class ToolServerManager implements ToolServerSource {
       description: description ?? undefined,
       parameters,
     }))
+  }
+
+  /**
+   * The resources of the server of this name, and the patterns of those that it does not list. Throws `tool_server_not_found` and
+   * `tool_server_failed`.
+   */
+  resources(server: string, options?: ServerCallOptions): Promise<ServerResources> {
+    return this.servers.read(server, { kind: 'resources' }, options)
+  }
+
+  /**
+   * Reads a resource, at most `maxBytes`. Throws `tool_failed` if the server refuses, and the errors of `resources`. Nothing is
+   * recorded: a run that goes on reads it again, unless a step of the run does it.
+   *
+   * @example
+   * const [guide] = yield* context.step('guide', ({ signal }) => manager.readResource('docs', 'docs://guide', { signal }))
+   */
+  readResource(server: string, uri: string, options?: ServerCallOptions): Promise<readonly ServerContent[]> {
+    return this.servers.read(server, { kind: 'resource', uri }, options)
+  }
+
+  /** The prompts of the server of this name. Throws the errors of `resources`. */
+  prompts(server: string, options?: ServerCallOptions): Promise<ServerPrompts> {
+    return this.servers.read(server, { kind: 'prompts' }, options)
+  }
+
+  /** The messages of a prompt, with its arguments filled in. Throws the errors of `readResource`. */
+  prompt(
+    server: string,
+    name: string,
+    args?: Readonly<Record<string, string>>,
+    options?: ServerCallOptions,
+  ): Promise<ServerPromptText> {
+    return this.servers.read(server, { kind: 'prompt', name, args }, options)
   }
 
   /** Ends all connections and programs. They start again when they are needed. */

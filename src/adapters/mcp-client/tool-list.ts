@@ -35,6 +35,7 @@ const NAME = /^(?!__proto__$)[\w.-]{1,128}$/
 const MAX_DESCRIPTION = 10_000
 const MAX_SCHEMA = 65_536
 const MAX_PAGES = 100
+const MAX_CURSOR = 2048
 
 /** Reads the pages. Stops at `maxTools`, after 100 pages, and at a page that was read before. */
 export async function collectTools(
@@ -42,17 +43,30 @@ export async function collectTools(
   maxTools: number,
 ): Promise<Listing> {
   const collection = new ToolCollection(maxTools)
-  const seen = new Set<string>()
-  let cursor: string | undefined
-  do {
+  const isCutOff = await walkPages(async cursor => {
     const { tools, nextCursor } = await page(cursor)
     for (const tool of tools) collection.add(tool)
-    cursor = nextCursor
-    if (cursor === undefined || collection.isFull) break
-    if (seen.has(cursor) || seen.size >= MAX_PAGES) collection.isFull = true
-    seen.add(cursor)
-  } while (!collection.isFull)
+    return collection.isFull ? undefined : nextCursor
+  })
+  collection.isFull ||= isCutOff
   return collection
+}
+
+/**
+ * Calls `read` with one cursor after the other, until it returns none. Stops after 100 pages, at a cursor that came before, and at
+ * one of more than 2,048 characters. Returns whether it stopped early.
+ */
+export async function walkPages(
+  read: (cursor: string | undefined) => Promise<string | undefined>,
+): Promise<boolean> {
+  const seen = new Set<string>()
+  let cursor = await read(undefined)
+  while (cursor !== undefined) {
+    if (seen.has(cursor) || seen.size >= MAX_PAGES || cursor.length > MAX_CURSOR) return true
+    seen.add(cursor)
+    cursor = await read(cursor)
+  }
+  return false
 }
 
 class ToolCollection implements Listing {

@@ -45,6 +45,20 @@ export function describeAdmin(build: Builders): Description {
       [at('admin/mcp/{id}/tools')]: {
         get: act('listToolServerTools', 'List the tools of a tool server', list(ref('ServerTool')), id),
       },
+      [at('admin/mcp/{id}/sign-in')]: {
+        post: act('beginSignIn', 'Begin to sign in to a tool server (OAuth)', ref('SignIn'), id, {
+          problems: [400, 401, 403, 404, 502],
+        }),
+      },
+      [at('admin/sign-in')]: {
+        get: act(
+          'endSignIn',
+          'End a sign-in: the provider sends the administrator here',
+          server,
+          ['state', 'code', 'iss', 'error'].map(name => parameter('query', name, 'As the provider sends it')),
+          { problems: [400, 401, 403, 404, 502] },
+        ),
+      },
       [at('admin/runs/{id}')]: {
         get: act('findRuns', 'Find a run or task by the id that stands in the log', ref('FoundRuns'), [
           parameter('path', 'id', runId),
@@ -89,6 +103,16 @@ export function adminSchemas(build: SchemaBuilders): Record<string, Schema> {
       transport,
       'url?': { ...text, description: 'For `http` and `sse`' },
       'headers?': { ...named(text), description: 'For `http` and `sse`; the values are never shown again' },
+      'auth?': {
+        ...object({
+          type: choice('client_credentials', 'authorization_code'),
+          clientId: text,
+          'clientSecret?': { ...text, description: 'Never shown again' },
+          'scopes?': list(text),
+          'issuer?': { ...text, description: 'The provider that counts' },
+        }),
+        description: 'OAuth, for `http` and `sse`',
+      },
       'command?': { ...text, description: 'For `stdio`: one of the allowed programs' },
       'args?': list(text),
       'env?': { ...named(text), description: 'For `stdio`; the values are never shown again' },
@@ -97,6 +121,7 @@ export function adminSchemas(build: SchemaBuilders): Record<string, Schema> {
         oneOf: [flag, list(text)],
         description: 'Which of its tools need an approval: all, or those of these names',
       },
+      'elicitation?': { ...choice('ask', 'refuse'), description: 'Whether its tools may ask questions' },
     }),
     ToolServer: object({
       id: text,
@@ -109,9 +134,17 @@ export function adminSchemas(build: SchemaBuilders): Record<string, Schema> {
       error: maybeText,
       warnings: list(text),
       needsApproval: { oneOf: [flag, list(text)] },
+      elicitation: choice('ask', 'refuse'),
+      signIn: {
+        type: 'string',
+        nullable: true,
+        enum: ['needed', 'done', null],
+        description: 'Whether an administrator must sign in, or has done so',
+      },
       connectedAt: { ...moment, nullable: true },
       createdAt: moment,
     }),
+    SignIn: object({ url: text, expiresAt: moment }),
     ServerTool: {
       allOf: [
         ref('ToolSummary'),

@@ -52,12 +52,13 @@ export function admin({ toolkits = [], toolLibrary = {}, ...options }: AdminPlug
         createToolServerObject(() => openToolServers(settingsIn(core), { store, log: core.log })),
     },
     mount(core) {
-      const { prefix, log, maxBodyBytes } = core
+      const { prefix, publicUrl, log, maxBodyBytes } = core
       const settings = settingsIn(core)
       const { authenticate } = settings
       return {
         routes: adminRoutes({
           prefix,
+          publicUrl,
           settings,
           toolkits,
           toolLibrary,

@@ -4,7 +4,8 @@
  * @module
  */
 
-import type { ServerCallOptions, ToolServers } from '../../agents/tool-servers.ts'
+import type { ServerQuery, ServerReads } from '../../agents/server-reads.ts'
+import type { CallRound, ServerCallOptions, ToolServers } from '../../agents/tool-servers.ts'
 import { isServableError, ServableError } from '../../base/errors.ts'
 import type { HostedState } from '../../core/hosted.ts'
 import { remote, type ServiceCalls } from '../../core/object-service.ts'
@@ -20,25 +21,35 @@ export function connectToolServers({ reach }: Pick<HostedState, 'reach'>): ToolS
     remove: id => reached(object.remove(id)),
     connect: id => reached(object.connect(id)),
     disconnect: id => reached(object.disconnect(id)),
+    signIn: (id, place) => reached(object.signIn(id, place)),
+    endSignIn: answer => reached(object.endSignIn(answer)),
     tools: id => reached(object.tools(id)),
     needsApproval: name => reached(object.needsApproval(name)),
-    call: (name, args, options) => call(object, name, args, options),
+    call: (name, args, options = {}) =>
+      cancellable(object, options, id => object.call(id, name, args, options.traceparent)),
+    round: (name, args, answers, options = {}) =>
+      cancellable(object, options, id =>
+        object.round(id, name, args, answers, options.traceparent),
+      ) as Promise<CallRound>,
+    read: <Query extends ServerQuery>(server: string, query: Query, options: ServerCallOptions = {}) =>
+      cancellable(object, options, id => object.read(id, server, query, options.traceparent)) as Promise<
+        ServerReads[Query['kind']]
+      >,
   }
 }
 
-/** Calls a tool. A signal cannot be sent to an object, so a second message cancels the call. */
-async function call(
+/** Does work in the object. A signal cannot be sent to an object, so a second message cancels the work. */
+async function cancellable(
   object: ServiceCalls<ToolServerMethods>,
-  name: string,
-  args: unknown,
-  { signal, traceparent }: ServerCallOptions = {},
+  { signal }: ServerCallOptions,
+  work: (callId: string) => Promise<unknown>,
 ): Promise<unknown> {
   if (signal?.aborted) throw cancelled()
   const callId = crypto.randomUUID()
   const cancel = () => void object.cancel(callId).then(undefined, () => {})
   signal?.addEventListener('abort', cancel, { once: true })
   try {
-    return await reached(object.call(callId, name, args, traceparent))
+    return await reached(work(callId))
   } finally {
     signal?.removeEventListener('abort', cancel)
   }

@@ -23,6 +23,8 @@ import { getToolkit, listToolkits } from './toolkit-catalog.ts'
 /** The parts of the routes. */
 export interface AdminRoutesOptions {
   readonly prefix: string
+  /** The service's origin, if the requests' is another. */
+  readonly publicUrl: string | undefined
   readonly settings: AdminSettings
   readonly toolkits: readonly Toolkit[]
   /** Tools by name, which are called as well. */
@@ -94,7 +96,7 @@ function operationsOf(options: AdminRoutesOptions): Operation[] {
 }
 
 /** The operations on tool servers. */
-function serverOperations({ settings, maxBodyBytes }: AdminRoutesOptions): Operation[] {
+function serverOperations({ settings, maxBodyBytes, prefix, publicUrl }: AdminRoutesOptions): Operation[] {
   const mcp = 'mcp/:id'
   const onServer =
     (work: (servers: ToolServers, id: string) => Promise<ToolServer>): Act =>
@@ -126,6 +128,20 @@ function serverOperations({ settings, maxBodyBytes }: AdminRoutesOptions): Opera
     about({ id })
     return serversOf(settings).tools(id)
   }
+  const signIn: Act = async (request, id, about, state) => {
+    about({ id })
+    const origin = publicUrl ?? new URL(request.url).origin
+    const redirectUri = `${origin}${joinPath(adminPath(prefix), 'sign-in')}`
+    return serversOf(settings).signIn(id, { who: whoOf(state), redirectUri })
+  }
+  const endSignIn: Act = async (request, _, about, state) => {
+    const { searchParams } = new URL(request.url)
+    const given = (name: string) => searchParams.get(name) ?? undefined
+    const answer = { code: given('code'), error: given('error'), iss: given('iss'), who: whoOf(state) }
+    const server = await serversOf(settings).endSignIn({ state: given('state') ?? '', ...answer })
+    about(server)
+    return server
+  }
   return [
     { method: 'GET', path: 'mcp', action: 'list_servers', act: () => serversOf(settings).list() },
     { method: 'POST', path: 'mcp', action: 'add_server', status: 201, changes: true, act: add },
@@ -134,6 +150,8 @@ function serverOperations({ settings, maxBodyBytes }: AdminRoutesOptions): Opera
     change('POST', `${mcp}/connect`, 'connect_server', 'connect'),
     change('POST', `${mcp}/disconnect`, 'disconnect_server', 'disconnect'),
     { method: 'GET', path: `${mcp}/tools`, action: 'list_server_tools', act: tools },
+    { method: 'POST', path: `${mcp}/sign-in`, action: 'begin_sign_in', changes: true, act: signIn },
+    { method: 'GET', path: 'sign-in', action: 'sign_in', changes: true, act: endSignIn },
   ]
 }
 
@@ -176,6 +194,11 @@ function toolOperations({ settings, toolkits, toolLibrary, maxBodyBytes }: Admin
 /** A full id, or the beginning that the log shows for a run without an owner. */
 const REFERENCE = /^[\da-f]{8}(-[\da-f]{4}-[\da-f]{4}-[\da-f]{4}-[\da-f]{12})?$/
 
+/** The administrator, as no role can change it. */
+function whoOf({ identity }: RequestState): string | null {
+  return identity?.id ?? null
+}
+
 function serversOf({ manager }: AdminSettings): ToolServers {
   if (manager !== undefined) return manager.servers
   throw new ServableError(
@@ -206,7 +229,7 @@ async function perform(
     manager?.events.emit('admin.act', payload)
   }
   try {
-    if (path.startsWith('mcp')) checkServed(state)
+    if (/^(mcp|sign-in)/.test(path)) checkServed(state)
     const tellAbout = (about: Subject) => {
       subject = about
     }

@@ -69,6 +69,8 @@ const ACTS: Readonly<Partial<Record<string, Acts>>> = {
     ['DELETE', /\/mcp\/[^/]+$/, 'tool_server.removed'],
     ['POST', /\/mcp\/[^/]+\/connect$/, 'tool_server.connected'],
     ['POST', /\/mcp\/[^/]+\/disconnect$/, 'tool_server.disconnected'],
+    ['POST', /\/mcp\/[^/]+\/sign-in$/, 'tool_server.sign_in_begun'],
+    ['GET', /\/admin\/sign-in$/, 'tool_server.signed_in'],
     ['POST', /\/tools\/[^/]+\/call$/, 'tool.called'],
     ...WEBHOOKS,
   ],

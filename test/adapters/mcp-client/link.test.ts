@@ -37,6 +37,12 @@ function open(isShared = false, stdio?: OpenStdio) {
         check?.([...kept.values()])
         kept.set(definition.id, definition)
       },
+      change(id: string, change: (found: KeptDefinition) => KeptDefinition | undefined) {
+        const found = kept.get(id)
+        const changed = found && change(found)
+        if (changed !== undefined) kept.set(id, changed)
+        return changed ?? found
+      },
       remove: (id: string) => void kept.delete(id),
     },
     policy: { allow: ['127.0.0.1'], commands: ['silent'] },

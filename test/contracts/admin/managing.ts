@@ -44,6 +44,8 @@ export function managingCases(server: Server): void {
       error: null,
       warnings: [],
       needsApproval: false,
+      elicitation: 'refuse',
+      signIn: null,
       connectedAt: expect.stringMatching(/^\d{4}-.*Z$/),
       createdAt: expect.stringMatching(/^\d{4}-.*Z$/),
     })
@@ -122,6 +124,53 @@ export function managingCases(server: Server): void {
     await removeServer(server, added)
   })
 
+  it('lets an agent list and read its resources and prompts, without its secrets', async () => {
+    const name = newName()
+    const headers = { authorization: 'Bearer abc-654321' }
+    const added = await addServer(server, { ...httpServer(name), headers })
+    const read = async (query: object) =>
+      JSON.parse(
+        (await run(server, '/api/agents/reader/run', { input: `${name} ${JSON.stringify(query)}` })).text,
+      )
+    expect(await read({ kind: 'resources' })).toEqual({
+      resources: [
+        { uri: 'docs://guide', name: 'guide', description: 'How it works', mimeType: null, size: null },
+      ],
+      templates: [
+        { uriTemplate: 'docs://city/{city}', name: 'city', description: null, mimeType: 'text/plain' },
+      ],
+      warnings: [],
+    })
+    const [guide] = await read({ kind: 'resource', uri: 'docs://guide' })
+    expect(guide).toMatchObject({ uri: 'docs://guide', mimeType: 'text/plain' })
+    expect(guide.text).toContain('[redacted]')
+    expect(guide.text).not.toContain('abc-654321')
+    expect(await read({ kind: 'resource', uri: 'docs://city/Oslo' })).toEqual([
+      { uri: 'docs://city/Oslo', mimeType: 'text/plain', text: 'About Oslo' },
+    ])
+    expect(await read({ kind: 'prompts' })).toEqual({
+      prompts: [
+        {
+          name: 'greet',
+          description: 'Greets',
+          arguments: [{ name: 'name', description: null, required: true }],
+        },
+      ],
+      warnings: [],
+    })
+    expect(await read({ kind: 'prompt', name: 'greet', args: { name: 'Ada' } })).toEqual({
+      description: null,
+      messages: [{ role: 'user', content: { type: 'text', text: 'Hello Ada' } }],
+    })
+    const unknown = await post(server, '/api/agents/reader/run', {
+      input: `${name} {"kind":"resource","uri":"docs://none"}`,
+    })
+    expect([unknown.status, JSON.parse(unknown.text).code]).toEqual([502, 'tool_failed'])
+    await removeServer(server, added)
+    const gone = await post(server, '/api/agents/reader/run', { input: `${name} {"kind":"prompts"}` })
+    expect([gone.status, JSON.parse(gone.text).code]).toEqual([404, 'tool_server_not_found'])
+  })
+
   it('asks for an approval of the tools that the definition names, and of no other', async () => {
     const name = newName()
     const body = { ...httpServer(name), needsApproval: ['forecast', 'gone'] }
@@ -148,6 +197,48 @@ export function managingCases(server: Server): void {
     expect(second.text).toBe('Sunny in Oslo')
     expect(tools().seen.calls).toHaveLength(calls + 1)
     await removeServer(server, added)
+  })
+
+  it('asks the run what a tool asks, and goes on with the answers', async () => {
+    const own = await serveTools({ asks: true })
+    const added = await addServer(server, { ...httpServer(), url: own.url, elicitation: 'ask' })
+    const name = `${added.name}.order`
+    const call = callOf(name, { item: 'shirt' })
+    let result = await run(server, '/api/agents/asker/run', call)
+    for (const [message, key, value] of [
+      ['Which size of shirt?', 'size', { size: 'L' }],
+      ['Which colour?', 'colour', null],
+    ] as const) {
+      expect(result).toMatchObject({ finishReason: 'input_required' })
+      expect(result.requests).toEqual([
+        {
+          id: expect.any(String),
+          digest: expect.any(String),
+          kind: 'question',
+          message: `\`${name}\` asks: ${message}`,
+          schema: { type: ['object', 'null'], properties: { [key]: { type: 'string' } }, required: [key] },
+        },
+      ])
+      expect(JSON.stringify(result)).not.toContain('state-')
+      const [{ id } = { id: '' }] = result.requests ?? []
+      result = await run(server, `/api/runs/${result.runId}/answers`, { answers: [{ id, value }] })
+    }
+    expect(result.text).toBe('"shirt, L, any"')
+    expect(own.seen.calls).toEqual(['shirt', 'shirt', 'shirt'])
+    // Nobody is asked in a plain call.
+    expect((await run(server, RUN, call)).text).toBe('shirt, any, any')
+    await removeServer(server, added)
+    const silent = await addServer(server, { ...httpServer(), url: own.url })
+    for (const agent of ['asker', 'caller']) {
+      const refused = await post(
+        server,
+        `/api/agents/${agent}/run`,
+        callOf(`${silent.name}.order`, { item: 'x' }),
+      )
+      expect([refused.status, JSON.parse(refused.text).code]).toEqual([502, 'tool_failed'])
+    }
+    await removeServer(server, silent)
+    await own.stop()
   })
 
   it('fails a run with what a tool says of its failure, and with what is wrong with its arguments', async () => {

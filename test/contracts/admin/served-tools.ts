@@ -1,5 +1,5 @@
 import { serve } from '../../../src/runtimes/node.ts'
-import { type ToolServerFixture, toolServer } from './tool-server.ts'
+import { type ToolServerFixture, type ToolServerWays, toolServer } from './tool-server.ts'
 
 export interface ServedTools extends Pick<ToolServerFixture, 'seen' | 'grow'> {
   readonly url: string
@@ -12,12 +12,9 @@ export interface ServedTools extends Pick<ToolServerFixture, 'seen' | 'grow'> {
 /** Serves a real tool server from this process. */
 export async function serveTools({
   port = 0,
-  token,
-}: {
-  readonly port?: number
-  readonly token?: string
-} = {}): Promise<ServedTools> {
-  const tools = toolServer(token === undefined ? {} : { token })
+  ...ways
+}: { readonly port?: number } & ToolServerWays = {}): Promise<ServedTools> {
+  const tools = toolServer(ways)
   let open = 0
   const server = await serve(
     request => {

@@ -18,6 +18,9 @@ import {
 
 export const ADMIN_TOKEN = 'token-of-an-administrator'
 
+/** The token of another one. */
+export const OTHER_TOKEN = 'token-of-another-administrator'
+
 /** A key that encrypts stored data. */
 export const ENCRYPTION_KEY: string = btoa('0123456789abcdef0123456789abcdef')
 
@@ -48,6 +51,28 @@ const caller = (manager: ToolServerManager) =>
     },
   })
 
+/** Calls the tool that its input names, and is asked what the tool asks. */
+const asker = (manager: ToolServerManager) =>
+  new Agent({
+    name: 'asker',
+    register: false,
+    async *run(input, context) {
+      const [, name = '', args = '{}'] = /^(\S+) ?(.*)$/s.exec(textOf(input)) ?? []
+      yield JSON.stringify(yield* manager.call(context, name, JSON.parse(args)))
+    },
+  })
+
+/** Reads what its input asks for: `server {"kind":"resource","uri":"…"}`. */
+const reader = (manager: ToolServerManager) =>
+  new Agent({
+    name: 'reader',
+    register: false,
+    async *run(input, { signal, traceparent }) {
+      const [, server = '', query = ''] = /^(\S+) (.*)$/s.exec(textOf(input)) ?? []
+      yield JSON.stringify(await manager.servers.read(server, JSON.parse(query), { signal, traceparent }))
+    },
+  })
+
 /** The handler of the service. `more` is what a deployment adds. */
 export function handlerOn(
   state: State,
@@ -59,7 +84,7 @@ export function handlerOn(
   return createHandler({
     production: false,
     registry: false,
-    agents: { caller: caller(manager) },
+    agents: { caller: caller(manager), reader: reader(manager), asker: asker(manager) },
     state,
     toolkits: [
       {
@@ -73,7 +98,7 @@ export function handlerOn(
     swagger: { enabled: true },
     admin: {
       manager,
-      authenticate: bearerIdentity({ tokens: { [ADMIN_TOKEN]: 'ada' } }),
+      authenticate: bearerIdentity({ tokens: { [ADMIN_TOKEN]: 'ada', [OTHER_TOKEN]: 'bob' } }),
       allow: ['127.0.0.1'],
       stdio: { commands: ['mcp-server-everything'] },
     },

@@ -1,5 +1,11 @@
 /** A real tool server from the official package: a pure fetch, for every runtime. */
-import { createMcpHandler, McpServer } from '@modelcontextprotocol/server'
+import {
+  acceptedContent,
+  createMcpHandler,
+  inputRequired,
+  McpServer,
+  ResourceTemplate,
+} from '@modelcontextprotocol/server'
 import * as z from 'zod'
 
 /** What a tool server records of its callers. */
@@ -18,8 +24,40 @@ export interface ToolServerFixture {
   grow(name: string): void
 }
 
+/** How a tool server is. */
+export interface ToolServerWays {
+  readonly token?: string
+  /** Whether it has a tool that asks questions. */
+  readonly asks?: boolean
+}
+
+/** Adds a tool that asks for a size and then for a colour, and remembers the size in its state. */
+function addAsking(server: McpServer, seen: Seen): void {
+  const inputSchema = z.object({ item: z.string() })
+  server.registerTool('order', { inputSchema }, ({ item }, { mcpReq }) => {
+    seen.calls.push(item)
+    const { inputResponses } = mcpReq
+    const state = mcpReq.requestState<string>()
+    const ask = (key: string, message: string, requestState: string) =>
+      inputRequired({
+        inputRequests: {
+          [key]: inputRequired.elicit({
+            message,
+            requestedSchema: { type: 'object', properties: { [key]: { type: 'string' } }, required: [key] },
+          }),
+        },
+        requestState,
+      })
+    if (state === undefined) return ask('size', `Which size of ${item}?`, 'state-1')
+    const given = (key: string) => acceptedContent(inputResponses, key)?.[key] ?? 'any'
+    if (state === 'state-1') return ask('colour', 'Which colour?', `state-2 ${given('size')}`)
+    const [, size] = state.split(' ')
+    return { content: [{ type: 'text', text: `${item}, ${size}, ${given('colour')}` }] }
+  })
+}
+
 /** Makes a tool server. With a token it refuses callers without that token (RFC 9728, section 5.1). */
-export function toolServer({ token }: { readonly token?: string } = {}): ToolServerFixture {
+export function toolServer({ token, asks = false }: ToolServerWays = {}): ToolServerFixture {
   const seen: Seen = { calls: [], cancelled: 0, credentials: new Set() }
   const more: string[] = []
   const handler = createMcpHandler(() => {
@@ -60,6 +98,24 @@ export function toolServer({ token }: { readonly token?: string } = {}): ToolSer
         })
       })
     })
+    if (asks) addAsking(server, seen)
+    const guide = (uri: URL, text: string) => ({
+      contents: [{ uri: uri.href, mimeType: 'text/plain', text }],
+    })
+    server.registerResource('guide', 'docs://guide', { description: 'How it works' }, uri =>
+      guide(uri, `Sent ${[...seen.credentials].join(' and ')}`),
+    )
+    server.registerResource(
+      'city',
+      new ResourceTemplate('docs://city/{city}', { list: undefined }),
+      { mimeType: 'text/plain' },
+      (uri, { city }) => guide(uri, `About ${city}`),
+    )
+    server.registerPrompt(
+      'greet',
+      { description: 'Greets', argsSchema: z.object({ name: z.string() }) },
+      ({ name }) => ({ messages: [{ role: 'user', content: { type: 'text', text: `Hello ${name}` } }] }),
+    )
     for (const name of more) {
       server.registerTool(name, { inputSchema: z.object({}) }, () => ({
         content: [{ type: 'text', text: name }],

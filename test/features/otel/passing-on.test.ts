@@ -43,6 +43,7 @@ async function startTools() {
     isShared: false,
     all: () => [...kept.values()],
     put: (definition: KeptDefinition) => void kept.set(definition.id, definition),
+    change: (id: string) => kept.get(id),
     remove: (id: string) => void kept.delete(id),
   }
   manager.use(manager.open({ store, policy: { allow: ['127.0.0.1'], commands: [] }, onChange() {} }))

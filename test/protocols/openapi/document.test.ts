@@ -819,7 +819,7 @@ describe('the server', async () => {
     for (const one of [id, 'nobody']) {
       await expectDocumented(`${mcp}/{id}`, 'get', await ask(`${mcp}/${one}`))
       await expectDocumented(`${mcp}/{id}/tools`, 'get', await ask(`${mcp}/${one}/tools`))
-      for (const act of ['connect', 'disconnect']) {
+      for (const act of ['connect', 'disconnect', 'sign-in']) {
         await expectDocumented(
           `${mcp}/{id}/${act}`,
           'post',
@@ -828,6 +828,7 @@ describe('the server', async () => {
       }
       await expectDocumented(`${mcp}/{id}`, 'delete', await ask(`${mcp}/${one}`, { method: 'DELETE' }))
     }
+    await expectDocumented('/api/admin/sign-in', 'get', await ask('/api/admin/sign-in?state=none&code=1'))
     const followed = await post('/api/agents/echo/run', { input: 'x', background: true })
     const { runId } = await followed.json()
     for (const one of [runId.slice(0, 8), 'nobody']) {

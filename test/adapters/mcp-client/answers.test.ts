@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { resultOf } from '../../../src/adapters/mcp-client/connection.ts'
+import { resultOf } from '../../../src/adapters/mcp-client/answers.ts'
 
 describe('resultOf', () => {
   const image = { type: 'image', data: 'aGk=', mimeType: 'image/png' }
