@@ -47,16 +47,24 @@ const files = Object.fromEntries([
 const named = (start: string, end: string) =>
   Object.keys(files).find(name => name.startsWith(`${start}-`) && name.endsWith(end))
 
+const script = named('main', '.js') ?? ''
+/** The files that the script begins with. A browser asks for them while it reads the page. */
+const imports = [...(files[script]?.text ?? '').matchAll(/(?:from|import)"\.\/([^"]+)"/g)].map(
+  ([, name]) => name,
+)
+
 const text = `// Made by .ci/console.ts from console/.
 import type { BuiltFile } from './files.ts'
 
 export const BUILT: {
   readonly script: string
+  readonly imports: readonly string[]
   readonly style: string
   readonly icon: string
   readonly files: Readonly<Record<string, BuiltFile>>
 } = ${JSON.stringify({
-  script: named('main', '.js'),
+  script,
+  imports: [...new Set(imports)],
   style: named('style', '.css'),
   icon: named('icon', '.svg'),
   files,

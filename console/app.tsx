@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import { announcement, waitingCount } from './approvals/live.ts'
 import { loadCatalog } from './catalog.ts'
 import { useConnection, useReconnected } from './connection.ts'
+import { loadMore } from './lazy.tsx'
 import { useLive } from './live.ts'
 import { Login } from './login.tsx'
 import { Notice } from './parts/notice.tsx'
@@ -64,6 +65,8 @@ function Console() {
   useLive()
   useEffect(() => {
     void loadCatalog()
+      .then(() => loadMore())
+      .catch(() => {})
   }, [])
   useReconnected(() => void loadCatalog())
   useEffect(() => {

@@ -4,22 +4,25 @@ import { WaitingBadge } from './approvals/badge.tsx'
 import { hasInbox } from './approvals/live.ts'
 import { catalog } from './catalog.ts'
 import { Home } from './home/home.tsx'
-import { Agents } from './screens/agents.tsx'
-import { Approvals } from './screens/approvals.tsx'
-import { Budgets } from './screens/budgets.tsx'
-import { Cards } from './screens/cards.tsx'
+import { lazy } from './lazy.tsx'
 import { Chat } from './screens/chat.tsx'
-import { Corrections } from './screens/corrections.tsx'
-import { Keys } from './screens/keys.tsx'
-import { Metrics } from './screens/metrics.tsx'
-import { MyWebhooks } from './screens/my-webhooks.tsx'
 import { Runs } from './screens/runs.tsx'
-import { Schedules } from './screens/schedules.tsx'
-import { Sessions } from './screens/sessions.tsx'
-import { ToolServers } from './screens/tool-servers.tsx'
-import { Tools } from './screens/tools.tsx'
-import { Webhooks } from './screens/webhooks.tsx'
 import { config } from './service.ts'
+
+// What one opens less often is loaded after the page.
+const Agents = lazy('Agents', 'Agents')
+const Approvals = lazy('Approvals', 'Approvals')
+const Sessions = lazy('Sessions', 'Sessions')
+const Cards = lazy('Cards', 'Agent cards')
+const MyWebhooks = lazy('MyWebhooks', 'My webhooks')
+const Tools = lazy('Tools', 'Tools')
+const Metrics = lazy('Metrics', 'Metrics')
+const Corrections = lazy('Corrections', 'Corrections')
+const Schedules = lazy('Schedules', 'Schedules')
+const Budgets = lazy('Budgets', 'Budgets')
+const Keys = lazy('Keys', 'Keys')
+const Webhooks = lazy('Webhooks', 'Webhooks')
+const ToolServers = lazy('ToolServers', 'Tool servers')
 
 /** The groups of screens, by what one does there. */
 export const GROUPS = ['', 'Build', 'Observe', 'Administer'] as const

@@ -58,7 +58,7 @@ export function Elsewhere({ id, run }: { id: string; run: string }) {
   const { value, error } = useLoaded(id, signal => client.approvals.get(run, { signal }))
   if (error !== undefined && codeOf(error) !== 'run_not_found') return <Failure error={error} />
   if (value === undefined && error === undefined) return <p aria-busy="true">Loading…</p>
-  return <Notice>It waits no longer: {value ? fateOf(value, id) : GONE}</Notice>
+  return <Notice>There is nothing to decide any more: {value ? fateOf(value, id) : GONE}</Notice>
 }
 
 const GONE = 'it was decided elsewhere, its run was stopped, or it is deleted.'

@@ -142,7 +142,7 @@ function VerdictLine({ stats, span, isCut }: { stats: Stats; span: string; isCut
                   ? failed === 1
                     ? 'It was '
                     : 'All of them are '
-                  : `${number(cause.count)} of them are `}
+                  : `${number(cause.count)} of them ${cause.count === 1 ? 'is' : 'are'} `}
                 <a
                   href={runsLink({
                     last: span,

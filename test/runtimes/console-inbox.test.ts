@@ -107,7 +107,10 @@ needing('chromium-headless-shell').describe('the inbox', () => {
     expect(await page.getByRole('dialog').count()).toBe(0)
     await page.getByLabel('Letter keys').check()
     await page.keyboard.press('?')
-    await page.getByRole('dialog', { name: 'Keyboard shortcuts' }).getByText('Approve it, or deny it').waitFor()
+    await page
+      .getByRole('dialog', { name: 'Keyboard shortcuts' })
+      .getByText('Approve it, or deny it')
+      .waitFor()
     expect((await client.runs.get(id)).requests).toHaveLength(1)
     await page.keyboard.press('Escape')
     await page.keyboard.press('a')

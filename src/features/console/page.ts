@@ -49,7 +49,8 @@ const BEARER: PageCredential = { header: 'authorization', prefix: 'Bearer ', lab
 
 /** Answers with the page. */
 export function pageOf({ title, asks, asksFirst, hasLogin }: ConsolePageOptions): Response {
-  const { script, style, icon } = BUILT
+  const { script, imports, style, icon } = BUILT
+  const preloads = imports.map(name => `<link rel="modulepreload" href="console/assets/${name}">\n`).join('')
   const asked = escapeHtml(JSON.stringify(asks.length > 0 ? asks : [BEARER]))
   const marks = `${asksFirst ? ' data-asks-first' : ''}${hasLogin ? ' data-has-login' : ''}`
   const html = `<!doctype html>
@@ -60,7 +61,7 @@ export function pageOf({ title, asks, asksFirst, hasLogin }: ConsolePageOptions)
 <title>${escapeHtml(title)}</title>
 <link rel="icon" href="console/assets/${icon}">
 <link rel="stylesheet" href="console/assets/${style}">
-<div id="console" data-title="${escapeHtml(title)}" data-asks="${asked}"${marks}></div>
+${preloads}<div id="console" data-title="${escapeHtml(title)}" data-asks="${asked}"${marks}></div>
 <noscript><p>This page needs JavaScript.</p></noscript>
 <script type="module" src="console/assets/${script}"></script>
 </html>
