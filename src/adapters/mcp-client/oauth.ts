@@ -70,11 +70,11 @@ export function findProvider(options: OAuthOptions, known: string | undefined): 
     const { url, auth } = options
     const challenge = await challengeOf(url, fetch)
     const resource = await resourceOf(url, challenge.resourceMetadataUrl, fetch)
-    const listed = resource?.authorization_servers ?? []
-    const offered = listed.length > 0 ? listed : [new URL('/', url).href]
     const wanted = auth.issuer ?? known
+    const listed = resource?.authorization_servers ?? []
+    const offered = listed.length > 0 ? listed : [wanted ?? new URL('/', url).href]
     const address = wanted === undefined ? offered[0] : offered.find(each => isSameIssuer(each, wanted))
-    if (address === undefined) throw failed('The tool server names another provider than before')
+    if (address === undefined) throw failed('The tool server names another provider than the one that counts')
     const metadata = await discoverAuthorizationServerMetadata(address, { fetchFn: fetch })
     if (metadata === undefined) throw failed('The provider of the tool server has no metadata (RFC 8414)')
     assertSecureTokenEndpoint(metadata.token_endpoint)

@@ -134,7 +134,7 @@ describe('a token of the service itself', () => {
     const now = Date.now()
     vi.spyOn(Date, 'now').mockImplementation(() => now + 3_600_000)
     const { error } = await servers.connect(id)
-    expect(error).toBe('The tool server names another provider than before')
+    expect(error).toBe('The tool server names another provider than the one that counts')
     expect(other.asked).toEqual([])
     await other.stop()
   })
@@ -142,7 +142,7 @@ describe('a token of the service itself', () => {
   it('goes to no other provider than the one that the definition names', async () => {
     const servers = open()
     const { error } = await servers.add(definition({ ...own, issuer: 'https://login.example.com' }))
-    expect(error).toBe('The tool server names another provider than before')
+    expect(error).toBe('The tool server names another provider than the one that counts')
     expect(provider.asked).toEqual([])
   })
 })
@@ -222,6 +222,15 @@ describe('a sign-in', () => {
   it('works with a server that has no metadata', async () => {
     provider.ways.resource = undefined
     expect((await signedIn()).server).toMatchObject({ status: 'connected', signIn: 'done' })
+  })
+
+  it('is at the provider of the definition if the server has no metadata', async () => {
+    const other = await startProvider()
+    provider.ways.resource = undefined
+    const servers = open()
+    const { id } = await servers.add(definition({ ...ofPerson, issuer: other.url }))
+    expect((await servers.signIn(id, place)).url.startsWith(`${other.url}/authorize?`)).toBe(true)
+    await other.stop()
   })
 })
 
