@@ -70,11 +70,7 @@ export function findProvider(options: OAuthOptions, known: string | undefined): 
     const { url, auth } = options
     const challenge = await challengeOf(url, fetch)
     const resource = await resourceOf(url, challenge.resourceMetadataUrl, fetch)
-    const wanted = auth.issuer ?? known
-    const listed = resource?.authorization_servers ?? []
-    const offered = listed.length > 0 ? listed : [wanted ?? new URL('/', url).href]
-    const address = wanted === undefined ? offered[0] : offered.find(each => isSameIssuer(each, wanted))
-    if (address === undefined) throw failed('The tool server names another provider than the one that counts')
+    const address = chosen(resource?.authorization_servers ?? [], auth.issuer ?? known, url)
     const metadata = await discoverAuthorizationServerMetadata(address, { fetchFn: fetch })
     if (metadata === undefined) throw failed('The provider of the tool server has no metadata (RFC 8414)')
     assertSecureTokenEndpoint(metadata.token_endpoint)
@@ -217,6 +213,14 @@ async function resourceOf(
   const requestedResource = resourceUrlFromServerUrl(url)
   if (checkResourceAllowed({ requestedResource, configuredResource: found.resource })) return found
   throw failed('The metadata of the tool server is about another server')
+}
+
+/** The provider to use, of those that the server names. Without any, it is the one that counts, or the server itself. */
+function chosen(listed: readonly string[], wanted: string | undefined, url: string): string {
+  if (listed.length === 0) return wanted ?? new URL('/', url).href
+  const address = wanted === undefined ? listed[0] : listed.find(each => isSameIssuer(each, wanted))
+  if (address !== undefined) return address
+  throw failed('The tool server names another provider than the one that counts')
 }
 
 /** The members of the metadata that later steps need. */
