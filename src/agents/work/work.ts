@@ -167,6 +167,12 @@ export class RunWork implements WorkState {
     return this.#all().isCut
   }
 
+  /** Whether the work is of a run that this one does not continue: an approval given there counts for no call here. */
+  get isTakenOver(): boolean {
+    const { isCut, first } = this.#all()
+    return isCut && first === undefined
+  }
+
   /** Whether work is kept as it is done. */
   get isJournalled(): boolean {
     return this.#all().journal !== undefined

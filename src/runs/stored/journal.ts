@@ -134,9 +134,16 @@ export function takingOver(tx: Reader, id: string, asked: StoredRequest, from: s
       '`from`: the run has no record of a step or a tool call with this id that is done',
     )
   }
-  const { done, answered, states } = withoutParts(workOf(entries.slice(0, last + 1), asked))
+  const { done, answered, states: all } = withoutParts(workOf(entries.slice(0, last + 1), asked))
+  const states = Object.fromEntries(Object.entries(all).filter(state => !isBegun(state)))
   const { answers = [] } = asked.continues ?? {}
   return { ...asked, continues: { answers, work: { done, answered, states, isCut: true } } }
+}
+
+/** Whether a state says that a call or a sleep had begun: the other run begins its own. Paths of agents are empty or end with a slash. */
+function isBegun([path, state]: readonly [string, unknown]): boolean {
+  if (path === '' || path.endsWith('/')) return false
+  return typeof state === 'number' || 'begun' in Object(state) || 'times' in Object(state)
 }
 
 /** Whether work of this id is done with an entry: a step, by its path, or a call of a model's tool. */
