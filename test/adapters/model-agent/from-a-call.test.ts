@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ModelAgent } from '../../../src/adapters/model-agent/index.ts'
 import { createClient, type RunEvent } from '../../../src/client/index.ts'
-import { type Answer, Workflow } from '../../../src/index.ts'
+import { type Answer, sequence, Team, Workflow } from '../../../src/index.ts'
 import { restarting } from '../../contracts/fixture/restarting.ts'
 import { modelOf, type Round, toolOf, World } from './cutting.ts'
 
@@ -30,13 +30,21 @@ function served(rounds: readonly Round[]) {
       yield `<${text}>`
     },
   })
+  const crew = new Team({
+    name: 'crew',
+    register: false,
+    members: [helper],
+    strategy: sequence,
+    resume: true,
+  })
   const { fetch } = restarting({
     agents: { helper },
     workflows: { flow },
+    teams: { crew },
     runs: { keepInput: true, keepJournal: true },
   })
   const client = createClient({ baseUrl: 'http://127.0.0.1/api', fetch })
-  const run = async (kind: 'agent' | 'workflow', name: string) => {
+  const run = async (kind: 'agent' | 'team' | 'workflow', name: string) => {
     const { id } = await client.runs.start({ kind, name }, 'go')
     return { id, text: (await client.runs.result(id)).text, events: await eventsOf(id) }
   }
@@ -132,5 +140,16 @@ describe('a run that goes on after a call of another run', () => {
     const after = await client.runs.retry(on.id, { from: second })
     expect((await after.result()).text).toBe(text)
     expect(paid()).toEqual([1, 2])
+  })
+
+  it('tells the usage of its own calls of models: the others are of the run that made them', async () => {
+    const { client, run } = served(roundsOf([['quick'], ['quick']], false))
+    for (const [kind, name] of [['agent', 'helper'] as const, ['team', 'crew'] as const]) {
+      const { id, events } = await run(kind, name)
+      expect((await client.runs.result(id)).usage.totalTokens).toBe(30)
+      const last = endsIn(events).at(-1) ?? ''
+      const next = await client.runs.retry(id, { from: last })
+      expect((await next.result()).usage.totalTokens).toBe(10)
+    }
   })
 })

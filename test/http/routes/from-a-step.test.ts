@@ -1,8 +1,9 @@
 /** Runs that go on after a step of another run: what is not done again, and what nobody may do again. */
 import { describe, expect, it } from 'vitest'
 import { deferred } from '../../../src/base/wake.ts'
+import { auditLog } from '../../../src/features/logs/index.ts'
 import { queue } from '../../../src/features/queue/plugin.ts'
-import { Agent, type HandlerOptions, type RunRecord, type Tool } from '../../../src/index.ts'
+import { Agent, type HandlerOptions, type LogEntry, type RunRecord, type Tool } from '../../../src/index.ts'
 import { restarting } from '../../contracts/fixture/restarting.ts'
 import { identify } from '../../contracts/identify.ts'
 import { eventually } from '../../eventually.ts'
@@ -167,5 +168,34 @@ describe('a run that goes on after a step', () => {
     const after = await record(body.runId)
     expect(paid).toHaveLength(1)
     expect(after).toMatchObject({ status: 'input_required', requests: [{ toolName: 'pay' }] })
+  })
+
+  it('tells of no decision: nobody decides anew', async () => {
+    const entries: LogEntry[] = []
+    const told: string[] = []
+    const pay: Tool = { name: 'pay', needsApproval: true, execute: () => 'paid' }
+    const flow = new Agent({
+      name: 'flow',
+      register: false,
+      resume: true,
+      async *run(_, { step, callTool }) {
+        yield String(yield* callTool(pay, {}))
+        yield* step('pack', () => 'packed')
+      },
+    })
+    flow.events.on('tool.approval.response', ({ decision }) => void told.push(decision))
+    const { ask, start, record, ended } = served(flow, {
+      plugins: [auditLog({ write: entry => void entries.push(entry) })],
+    })
+    const id = await start('agents/flow/run')
+    const { requests = [] } = await ended(id, 'input_required')
+    const answers = requests.map(({ id: request }) => ({ id: request, decision: 'approve' }))
+    await ask('POST', `runs/${id}/answers`, { answers })
+    const { continuedBy: on = '' } = await record(id)
+    const decisions = () => entries.filter(({ event, decisions }) => event === 'run.started' && decisions)
+    expect([decisions().length, told]).toEqual([1, ['approve']])
+    const { body } = await ask('POST', `runs/${on}/retry`, { from: 'pack' })
+    expect(await record(body.runId)).toMatchObject({ status: 'completed', result: { text: 'paid' } })
+    expect([decisions().length, told]).toEqual([1, ['approve']])
   })
 })
