@@ -295,15 +295,16 @@ export class RunWork implements WorkState {
   }
 
   /**
-   * The text of completed work that is to be sent again, without what an earlier run has sent. A call's text is in its result.
+   * The text of completed work that is to be sent again, without what an earlier run has sent before it waited. A call's text is in its
+   * result.
    */
   textAt(path: string): string {
     const { isCut, emitted, done, states } = this.#all()
     const { kind, value, text = '' } = done.get(path) ?? {}
     if (!isCut || emitted.has(path)) return ''
-    return kind === 'call'
-      ? String(Object(value).text ?? '').slice(String(states.get(path) ?? '').length)
-      : text
+    const whole = kind === 'call' ? String(Object(value).text ?? '') : text
+    const before = states.get(path)
+    return typeof before === 'string' ? whole.slice(before.length) : whole
   }
 
   /** All of it as JSON, without the run's keys. Throws `run_too_large`, and `invalid_event` for a value that is not JSON. */

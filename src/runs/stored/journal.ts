@@ -144,13 +144,13 @@ export function takingOver(tx: Reader, id: string, asked: StoredRequest, from: s
 }
 
 /**
- * A state as another run takes it over. Calls and sleeps that had begun are left out, since that run begins its own. States of agents
- * stay: their paths are empty or end with a slash.
+ * A state as another run takes it over. Calls and sleeps that had begun are left out, since that run begins its own, and so is text that
+ * was sent before a wait, since it says all again. States of agents stay: their paths are empty or end with a slash.
  */
 function takenState([path, state]: readonly [string, unknown]): readonly (readonly [string, unknown])[] {
   if (path === '' || path.endsWith('/')) return [[path, state]]
-  const isBegun = typeof state === 'number' || 'begun' in Object(state) || 'times' in Object(state)
-  return isBegun ? [] : [[path, unpaid(state)]]
+  const isBegun = 'begun' in Object(state) || 'times' in Object(state)
+  return isBegun || typeof state === 'number' || typeof state === 'string' ? [] : [[path, unpaid(state)]]
 }
 
 /** What a call gave, without its usage: the run that made the call has counted it. */
