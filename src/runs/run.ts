@@ -114,7 +114,8 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       ...target,
       ...{ runId: this.id, input, sessionId, traceparent, continues, requestId, owner: identity },
       transport: caller?.transport,
-      answers: continues?.answers,
+      // Those of work that was taken over were told as the other run's.
+      answers: continues?.from === undefined ? undefined : continues.answers,
       redact: this.#filter.redact,
     })
     this.#caller = caller

@@ -62,10 +62,11 @@ async function* takeAnswers(
   const results: ToolResultPart[] = []
   const waits: WaitingCall[] = []
   const edited = new Map<string, unknown>()
-  for (const [index, each] of taken.entries()) {
-    if (each.how === 'approved') edited.set(each.call.toolCallId, each.args)
-    const doing = againAs(parts.rounds.next(each.call), waiting[index]?.again)
+  for (const [index, given] of taken.entries()) {
+    const doing = againAs(parts.rounds.next(given.call), waiting[index]?.again)
     const done = doneBefore(doing, parts)
+    const each = done === undefined ? takenHere(given, run) : given
+    if (each.how === 'approved') edited.set(each.call.toolCallId, each.args)
     if (done !== undefined) {
       results.push(done.result)
     } else if (each.how === 'unfit') {
@@ -78,6 +79,12 @@ async function* takeAnswers(
     }
   }
   return { results, waits, edited }
+}
+
+/** What was taken, but that an approval of a call of another run is none of a call of this one. */
+function takenHere(taken: Taken, run: RunContext): Taken {
+  if (taken.how !== 'approved' || !run.work.isTakenOver) return taken
+  return { how: 'unfit', call: taken.call, request: { ...taken.request, id: idIn(run, taken.request) } }
 }
 
 /** An answered call as it is done now. */

@@ -50,7 +50,7 @@ async function* doCall<Args, Result>(
   path: string,
 ): AsyncGenerator<RunEvent, Result> {
   const { work } = run.scope
-  const answered = work.answeredAt(path)
+  const answered = work.isTakenOver ? undefined : work.answeredAt(path)
   const toolCallId = answered?.request.toolCallId ?? crypto.randomUUID()
   const idempotencyKey = `${work.first ?? run.runId}/${path}`
   const begun = begunAt(work, path)

@@ -272,7 +272,7 @@ class Performing extends Reading implements AsyncIterableIterator<RunEvent> {
 
   /** Emits the decisions on calls in this part of the run. */
   #emitDecisions({ answers = [], work }: RunContext): void {
-    for (const answer of answers) {
+    for (const answer of work.isTakenOver ? [] : answers) {
       const path = pathOf(answer)
       const request = path.startsWith(work.prefix) ? work.answeredAt(path)?.request : undefined
       if (request?.kind !== 'approval' || !('decision' in answer)) continue

@@ -147,7 +147,8 @@ export class Scope {
 
   async *#doOnce<E, T>(kind: WorkKind, path: string, work: AsyncGenerator<E, T>): AsyncGenerator<E, T> {
     const isStep = kind === 'step' ? 1 : 0
-    const output = { text: '' }
+    const output = { text: isStep === 1 ? String(this.work.stateAt(path) ?? '') : '' }
+    const keep = (text: string) => this.work.keepAt(path, text)
     const doneWith = (end: Pick<DoneWork, 'value' | 'error'>): DoneWork => ({
       ...{ path, kind, ...end },
       ...(output.text !== '' && output),
@@ -159,7 +160,7 @@ export class Scope {
     this.#open++
     this.#openSteps += isStep
     try {
-      value = yield* isStep === 1 && this.work.isJournalled ? collectingText(work, output) : work
+      value = yield* isStep === 1 && this.work.isJournalled ? collectingText(work, output, keep) : work
     } catch (error) {
       const code = isServableError(error) ? error.code : 'agent_failed'
       await this.work.record(doneWith({ error: { code, message: messageOf(error) } }))
@@ -191,15 +192,17 @@ export class Scope {
   }
 }
 
-/** Collects the text of the items. */
+/** Collects the text of the items. What was sent before a wait is kept for the run that goes on. */
 async function* collectingText<E, T>(
   work: AsyncGenerator<E, T>,
   output: { text: string },
+  keep: (text: string) => void,
 ): AsyncGenerator<E, T> {
   let result = await work.next()
   try {
     for (; !result.done; result = await work.next()) {
       output.text += spokenIn(result.value)
+      if (isWaiting(result.value as Yielded) && output.text !== '') keep(output.text)
       yield result.value
     }
     return result.value

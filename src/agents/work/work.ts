@@ -167,6 +167,12 @@ export class RunWork implements WorkState {
     return this.#all().isCut
   }
 
+  /** Whether the work is of a run that this one does not continue: an approval given there counts for no call here. */
+  get isTakenOver(): boolean {
+    const { isCut, first } = this.#all()
+    return isCut && first === undefined
+  }
+
   /** Whether work is kept as it is done. */
   get isJournalled(): boolean {
     return this.#all().journal !== undefined
@@ -289,15 +295,16 @@ export class RunWork implements WorkState {
   }
 
   /**
-   * The text of completed work that is to be sent again, without what an earlier run has sent. A call's text is in its result.
+   * The text of completed work that is to be sent again, without what an earlier run has sent before it waited. A call's text is in its
+   * result.
    */
   textAt(path: string): string {
     const { isCut, emitted, done, states } = this.#all()
     const { kind, value, text = '' } = done.get(path) ?? {}
     if (!isCut || emitted.has(path)) return ''
-    return kind === 'call'
-      ? String(Object(value).text ?? '').slice(String(states.get(path) ?? '').length)
-      : text
+    const whole = kind === 'call' ? String(Object(value).text ?? '') : text
+    const before = states.get(path)
+    return typeof before === 'string' ? whole.slice(before.length) : whole
   }
 
   /** All of it as JSON, without the run's keys. Throws `run_too_large`, and `invalid_event` for a value that is not JSON. */

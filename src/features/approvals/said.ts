@@ -26,7 +26,8 @@ export async function saidBefore(
   run: AskingRun,
 ): Promise<HistoryMessage[]> {
   const { id, owner } = run
-  const { input } = await host.asked(id, owner)
+  // What has expired keeps no input for its answer.
+  const asked = await host.asked(id, owner).catch(ignoring('input_not_kept'))
   const own: HistoryMessage[] = []
   const chain = new Set<string>()
   let record: RunRecord | undefined = await host.get(id, owner)
@@ -37,7 +38,7 @@ export async function saidBefore(
     // An earlier run may be deleted.
     record = continuedFrom ? await host.get(continuedFrom, owner).catch(ignoring('run_not_found')) : undefined
   }
-  own.unshift({ role: 'user', content: toKeptInput(input) })
+  if (asked !== undefined) own.unshift({ role: 'user', content: toKeptInput(asked.input) })
   const room = MAX_MESSAGES - own.length
   const earlier = room > 0 ? (await turnsBefore(sessions, run, chain)).flatMap(messagesOf).slice(-room) : []
   return [...earlier, ...own]

@@ -218,8 +218,17 @@ export class ApprovalService implements Approvals {
       answered: answered.filter(each => seenIds.has(each.id)),
       ...(isOwn && continuedBy !== undefined && { continuedBy }),
       deciders: this.#deciders(),
-      messages: isOwn || requests.length > 0 ? await this.#said(host, asking, ofRun !== undefined) : [],
+      messages:
+        isOwn || (requests.length > 0 && this.#mayHear(run, approver))
+          ? await this.#said(host, asking, ofRun !== undefined)
+          : [],
     }
+  }
+
+  /** Whether somebody else may know what was said. Who decides by a role reads what the role may read. */
+  #mayHear({ owner }: AskingRun, { identity }: Approver): boolean {
+    const { roles } = this.#core
+    return !roles?.may(identity, 'answer', owner) || roles.may(identity, 'read_input', owner)
   }
 
   async #said(host: RunHost, asking: Asking, isRun: boolean): Promise<readonly HistoryMessage[]> {

@@ -266,6 +266,8 @@ export class QueueHost implements RunHost {
       async () => {
         const kept = await this.#line.asked(LINE, id)
         if (kept === undefined) return this.#host.asked(id, viewer, from)
+        if (from !== undefined)
+          throw new ServableError('not_resumable', 'The run has not begun: no work of it is done')
         const { keepsInput, transport: _, webhook: __, retryOf: ___, ...asked } = kept
         if (keepsInput || keepInput === true) return { ...asked, isBackground: true, isKept: true }
         throw inputNotKept()

@@ -5,6 +5,7 @@
  */
 
 import { isServableError, messageOf, ServableError, shouldLog } from '../../base/errors.ts'
+import { deferred, unless } from '../../base/wake.ts'
 import type { Endpoint, EndpointResult, RequestState } from '../../http/context.ts'
 import { RequestAsker } from '../../http/security/asker.ts'
 import { checkPermitOf } from '../../runs/permit.ts'
@@ -154,18 +155,37 @@ async function answerMessage(
   }
   if (method === 'subscriptions/listen' && capabilities !== undefined) {
     state.rpc = { method }
-    return listeners.listen(rpc)
+    return (await inTime(rpc, () => listeners.listen(rpc))) ?? accepted()
   }
   const perform = methods.get(`${capabilities === undefined ? 'legacy' : 'modern'} ${method}`)
   if (perform === undefined)
     throw new RpcError(METHOD_NOT_FOUND, 'There is no such method', capabilities === undefined ? 200 : 404)
   state.rpc = { method }
-  const named = capabilities && NAMED[method]
-  if (named !== undefined) checkHeader(request.headers, 'Mcp-Name', params[named])
-  const result = answer(await perform(rpc, parts))
+  if (capabilities !== undefined) checkNamed(request, message)
+  const performed = await inTime(rpc, async () => perform(rpc, parts))
+  if (performed === undefined) return accepted()
+  const result = answer(performed)
   const isBegin = method === 'initialize'
   const headers = isBegin ? { [SESSION]: parts.sessions.begin(Object(params.capabilities)) } : {}
   return jsonReply({ jsonrpc: '2.0', id, result }, { headers })
+}
+
+/** Does the work, for as long as a run may take. Undefined once the client has left. Throws `run_timeout`. */
+async function inTime<T>({ request, core }: McpRequest, work: () => Promise<T>): Promise<T | undefined> {
+  const { signal } = request
+  const { timeoutMs } = core.runs
+  const late = deferred<never>()
+  const fail = () =>
+    late.reject(new ServableError('run_timeout', `The answer took longer than ${timeoutMs} ms`))
+  const timer = setTimeout(fail, timeoutMs)
+  try {
+    return await unless(signal, () => Promise.race([work(), late.promise]))
+  } catch (thrown) {
+    if (signal.aborted) return undefined
+    throw thrown
+  } finally {
+    clearTimeout(timer)
+  }
 }
 
 /** Takes the answer of a client to a request on a stream. The id of the answer names the run and its request. */
@@ -192,7 +212,15 @@ async function takeResponse(
 }
 
 /** The member of the parameters that the header `Mcp-Name` repeats. */
-const NAMED: Readonly<Record<string, string>> = { 'prompts/get': 'name', 'resources/read': 'uri' }
+const NAMED: ReadonlyMap<string | undefined, string> = new Map([
+  ['prompts/get', 'name'],
+  ['resources/read', 'uri'],
+])
+
+function checkNamed({ headers }: Request, { method, params }: RpcMessage): void {
+  const named = NAMED.get(method)
+  if (named !== undefined) checkHeader(headers, 'Mcp-Name', params[named])
+}
 
 /** The list of tools, for listeners. */
 const TOOLS: Watched['lists'] = {

@@ -11,6 +11,7 @@ import type { EndpointResult } from '../../http/context.ts'
 import { sseReply } from '../../web/reply.ts'
 import { counted, pulled, sseData } from '../../web/sse.ts'
 import { own } from './era.ts'
+import { within } from './progress.ts'
 import type { CallContext, McpRequest, Watched } from './request.ts'
 import { INVALID_PARAMS, RpcError } from './rpc.ts'
 
@@ -85,21 +86,17 @@ export class Listeners {
   stream(rpc: McpRequest, told: Told, messages: object[]): EndpointResult {
     const { state } = rpc
     const release = this.#take(state.owner ?? state.peer ?? '')
-    const seen = new Map<string, string>()
+    const looks = this.#looksOf(rpc, told, messages)
     let isOver = false
     let wake = () => {}
     let isFirst = true
-    const look = async () => {
-      const changed = await this.#changedSince(rpc, told, seen, isFirst)
-      isFirst = false
-      messages.push(...changed)
-    }
     const next = async () => {
       while (!isOver) {
         const ready = messages.shift()
         if (ready !== undefined) return sseData(ready)
         if (!isFirst) await paused(LOOK_MS, resolve => (wake = resolve))
-        if (!isOver) await look()
+        isFirst = false
+        if (!isOver) await within(looks(), LOOK_MS)
       }
       return undefined
     }
@@ -119,31 +116,43 @@ export class Listeners {
   async version(rpc: McpRequest, uri: string): Promise<string | undefined> {
     for (const { version } of this.#watched) {
       const value: unknown = await Promise.resolve(version?.(rpc, uri)).catch(() => undefined)
-      if (value !== undefined) return digestOf(value)
+      if (value !== undefined) return digestOf(value).catch(() => undefined)
     }
     return undefined
   }
 
-  async #changedSince(
-    rpc: McpRequest,
-    { lists, uris }: Told,
-    seen: Map<string, string>,
-    isFirst: boolean,
-  ): Promise<object[]> {
-    const changed: object[] = []
-    const note = (key: string, now: string | undefined, notification: () => object) => {
+  /** Makes what looks at all of it and adds what has changed. One look that takes long holds up no other. */
+  #looksOf(rpc: McpRequest, { lists, uris }: Told, messages: object[]): () => Promise<unknown> {
+    const seen = new Map<string, string>()
+    const looking = new Set<string>()
+    const look = async (key: string, now: () => Promise<string | undefined>, changed: () => object) => {
+      if (looking.has(key)) return
+      looking.add(key)
+      const value = await now()
+      looking.delete(key)
       const before = seen.get(key)
-      if (now === undefined || now === before) return
-      seen.set(key, now)
-      if (before !== undefined && !isFirst) changed.push(notification())
+      if (value === undefined || value === before) return
+      seen.set(key, value)
+      if (before !== undefined) messages.push(changed())
     }
-    for (const name of lists)
-      note(`list ${name}`, await this.#list(rpc, name), () => message(NOTIFICATIONS[name]!, rpc, {}))
-    for (const uri of uris())
-      note(`uri ${uri}`, await this.version(rpc, uri), () =>
-        message('notifications/resources/updated', rpc, { uri }),
+    const ofList = (name: string) =>
+      look(
+        `list ${name}`,
+        () => this.#list(rpc, name),
+        () => message(NOTIFICATIONS[name]!, rpc, {}),
       )
-    return changed
+    const ofUri = (uri: string) =>
+      look(
+        `uri ${uri}`,
+        () => this.version(rpc, uri),
+        () => message('notifications/resources/updated', rpc, { uri }),
+      )
+    return () => {
+      const asked = new Set(uris())
+      // A session may subscribe to others all the time.
+      for (const key of seen.keys()) if (key.startsWith('uri ') && !asked.has(key.slice(4))) seen.delete(key)
+      return Promise.all([...lists.map(ofList), ...Array.from(asked, ofUri)])
+    }
   }
 
   async #list(rpc: McpRequest, name: string): Promise<string | undefined> {
@@ -183,9 +192,15 @@ function message(method: string, { id, capabilities }: McpRequest, params: objec
 
 async function digestOf(value: unknown): Promise<string> {
   const { bytes = value } = Object(value)
-  const source = bytes instanceof Uint8Array ? bytes : new TextEncoder().encode(JSON.stringify(value) ?? '')
+  const source =
+    bytes instanceof Uint8Array ? bytes : new TextEncoder().encode(JSON.stringify(value, plain) ?? '')
   const digest = await crypto.subtle.digest('SHA-256', source as BufferSource)
   return new Uint8Array(digest).join()
+}
+
+/** JSON has no whole numbers of any size, which databases give as versions. */
+function plain(_: string, value: unknown): unknown {
+  return typeof value === 'bigint' ? `${value}n` : value
 }
 
 async function paused(ms: number, onWait: (wake: () => void) => void): Promise<void> {

@@ -7,6 +7,7 @@
 
 import type { RunInput, RunOptions } from '../../agents/contract.ts'
 import { hasKeys, withoutKeys } from '../../agents/redacted.ts'
+import { NO_USAGE } from '../../agents/usage.ts'
 import {
   type DoneWork,
   type Journal,
@@ -16,6 +17,7 @@ import {
   pathOf,
 } from '../../agents/work/work.ts'
 import { ServableError } from '../../base/errors.ts'
+import { isObject } from '../../base/validation.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
 import type { Target } from '../target.ts'
 import { type Continued, type RequestOptions, requestOptionsOf } from '../waiting/waiting.ts'
@@ -134,9 +136,26 @@ export function takingOver(tx: Reader, id: string, asked: StoredRequest, from: s
       '`from`: the run has no record of a step or a tool call with this id that is done',
     )
   }
-  const { done, answered, states } = withoutParts(workOf(entries.slice(0, last + 1), asked))
+  const { done: all, answered, states: kept } = withoutParts(workOf(entries.slice(0, last + 1), asked))
+  const done = all.map(each => (each.kind === 'call' ? { ...each, value: unpaid(each.value) } : each))
+  const states = Object.fromEntries(Object.entries(kept).flatMap(takenState))
   const { answers = [] } = asked.continues ?? {}
   return { ...asked, continues: { answers, work: { done, answered, states, isCut: true } } }
+}
+
+/**
+ * A state as another run takes it over. Calls and sleeps that had begun are left out, since that run begins its own, and so is text that
+ * was sent before a wait, since it says all again. States of agents stay: their paths are empty or end with a slash.
+ */
+function takenState([path, state]: readonly [string, unknown]): readonly (readonly [string, unknown])[] {
+  if (path === '' || path.endsWith('/')) return [[path, state]]
+  const isBegun = 'begun' in Object(state) || 'times' in Object(state)
+  return isBegun || typeof state === 'number' || typeof state === 'string' ? [] : [[path, unpaid(state)]]
+}
+
+/** What a call gave, without its usage: the run that made the call has counted it. */
+function unpaid(value: unknown): unknown {
+  return isObject(value) && 'usage' in value ? { ...value, usage: NO_USAGE } : value
 }
 
 /** Whether work of this id is done with an entry: a step, by its path, or a call of a model's tool. */

@@ -306,7 +306,7 @@ class LocalHost implements RunHost {
       if (asked?.isKept === true) return asked
       // The request is stored as long as the run waits, and then until the run is deleted.
       const waiting = waitingIn(tx, id)
-      if (waiting && !waiting.hasExpired) return storedRequestOf(waiting)
+      if (waiting && !waiting.hasExpired && from === undefined) return storedRequestOf(waiting)
       throw inputNotKept()
     })
   }

@@ -3,14 +3,18 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { ModelAgent } from '../../../src/adapters/model-agent/index.ts'
 import { createClient, type RunEvent } from '../../../src/client/index.ts'
-import { Workflow } from '../../../src/index.ts'
+import { type Answer, sequence, Team, Workflow } from '../../../src/index.ts'
 import { restarting } from '../../contracts/fixture/restarting.ts'
 import { modelOf, type Round, toolOf, World } from './cutting.ts'
 
 /** A service with the agent, whose model answers so, and what it has done. */
 function served(rounds: readonly Round[]) {
   const world = new World()
-  const tools = [toolOf('quick', world), toolOf('broken', world)]
+  const tools = [
+    toolOf('quick', world),
+    toolOf('broken', world),
+    toolOf('pay', world, { needsApproval: true, editable: true }),
+  ]
   const helper = new ModelAgent({
     name: 'helper',
     model: modelOf('model', rounds, world),
@@ -26,13 +30,21 @@ function served(rounds: readonly Round[]) {
       yield `<${text}>`
     },
   })
+  const crew = new Team({
+    name: 'crew',
+    register: false,
+    members: [helper],
+    strategy: sequence,
+    resume: true,
+  })
   const { fetch } = restarting({
     agents: { helper },
     workflows: { flow },
+    teams: { crew },
     runs: { keepInput: true, keepJournal: true },
   })
   const client = createClient({ baseUrl: 'http://127.0.0.1/api', fetch })
-  const run = async (kind: 'agent' | 'workflow', name: string) => {
+  const run = async (kind: 'agent' | 'team' | 'workflow', name: string) => {
     const { id } = await client.runs.start({ kind, name }, 'go')
     return { id, text: (await client.runs.result(id)).text, events: await eventsOf(id) }
   }
@@ -95,5 +107,49 @@ describe('a run that goes on after a call of another run', () => {
       ['call 0.0', 1],
       ['call 1.0', 2],
     ])
+  })
+
+  it('asks again about a call that was approved for that run and was not done there yet', async () => {
+    const rounds = roundsOf([['pay', 'pay'], ['quick']], false)
+    const { world, client, eventsOf } = served(rounds)
+    const { id } = await client.runs.start({ kind: 'agent', name: 'helper' }, 'go')
+    const { requests = [] } = await client.runs.result(id)
+    const [one, two] = requests.map(request => request.id)
+    const decision = 'approve' as const
+    const answers = [
+      { id: one!, decision, editedArgs: { label: 'edited' } },
+      { id: two!, decision },
+    ]
+    const answer = async (run: string, given: readonly Answer[]) => {
+      const { next } = await client.runs.answer(run, given)
+      return { id: next!.id, text: (await next!.result()).text }
+    }
+    const on = await answer(id, answers)
+    const { text } = on
+    const paid = () => ['edited', 'call 0.1'].map(label => world.begun.get(label))
+    expect(paid()).toEqual([1, 1])
+    const [first = '', second = ''] = endsIn(await eventsOf(on.id))
+    const next = await client.runs.retry(on.id, { from: first })
+    const { requests: again = [] } = await next.result()
+    expect(again).toMatchObject([{ id: `${next.id}/approve:pay#2`, args: { label: 'call 0.1' } }])
+    expect(paid()).toEqual([1, 1])
+    const last = await answer(next.id, [{ id: again[0]!.id, decision }])
+    expect(last.text).toBe(text)
+    expect(paid()).toEqual([1, 2])
+    // After the last of them nothing is asked again.
+    const after = await client.runs.retry(on.id, { from: second })
+    expect((await after.result()).text).toBe(text)
+    expect(paid()).toEqual([1, 2])
+  })
+
+  it('tells the usage of its own calls of models: the others are of the run that made them', async () => {
+    const { client, run } = served(roundsOf([['quick'], ['quick']], false))
+    for (const [kind, name] of [['agent', 'helper'] as const, ['team', 'crew'] as const]) {
+      const { id, events } = await run(kind, name)
+      expect((await client.runs.result(id)).usage.totalTokens).toBe(30)
+      const last = endsIn(events).at(-1) ?? ''
+      const next = await client.runs.retry(id, { from: last })
+      expect((await next.result()).usage.totalTokens).toBe(10)
+    }
   })
 })

@@ -3,7 +3,7 @@ import { afterEach, describe, expect, it } from 'vitest'
 import { Agent, bearerAuth, Registry } from '../../../src/index.ts'
 import { mcpPrompts, mcpResources } from '../../../src/protocols/mcp/plugin.ts'
 import { eventually } from '../../eventually.ts'
-import { messagesIn, serve } from './calling.ts'
+import { type Json, messagesIn, serve } from './calling.ts'
 
 const META = 'io.modelcontextprotocol/subscriptionId'
 
@@ -129,6 +129,55 @@ describe('subscriptions/listen', () => {
     await eventually(async () => expect((await listen({ toolsListChanged: true })).response.status).toBe(200))
   })
 })
+
+describe('what is slow, or wrong', () => {
+  it('silences nothing else, and a version may be any value', async () => {
+    let [version, rows] = [1, 1n]
+    const resources = mcpResources({
+      'slow://it': { read: () => 'x', version: ({ signal }) => (version > 1 ? untilLeft(signal) : version) },
+      'rows://all': { read: () => 'x', version: () => rows },
+      'never://it': { read: ({ signal }) => untilLeft(signal) },
+    })
+    const { stream, ask } = serve({ tools: true, resources }, { runs: { timeoutMs: 300 } })
+    const leaving = new AbortController()
+    open.add(leaving)
+    const notifications = { resourceSubscriptions: ['slow://it', 'rows://all'] }
+    const response = await stream(
+      'subscriptions/listen',
+      { notifications },
+      { id: 1, signal: leaving.signal },
+    )
+    let text = ''
+    const reading = (async () => {
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk
+    })().catch(() => {})
+    const told = () => messagesIn(text).map(({ method, params }: Json) => `${method} ${params.uri ?? ''}`)
+    await eventually(() => expect(told()).toHaveLength(1))
+    expect(messagesIn(text)[0].params.notifications).toEqual(notifications)
+    // It has looked once.
+    await new Promise(resolve => setTimeout(resolve, 50))
+    version = 2
+    await eventually(() => expect(version).toBe(2))
+    for (const next of [2n, 3n]) {
+      const before = told().length
+      rows = next
+      await eventually(() => expect(told()).toHaveLength(before + 1))
+      expect(told().at(-1)).toBe('notifications/resources/updated rows://all')
+    }
+    leaving.abort()
+    await reading
+    const read = { headers: { 'mcp-name': 'never://it' } }
+    const { status, error } = await ask('resources/read', { uri: 'never://it' }, read)
+    expect([status, error.data.code]).toEqual([504, 'run_timeout'])
+    const gone = new AbortController()
+    const left = ask('resources/read', { uri: 'never://it' }, { ...read, signal: gone.signal })
+    gone.abort()
+    await left.catch(() => {})
+  })
+})
+
+const untilLeft = (signal: AbortSignal) =>
+  new Promise<string>(resolve => signal.addEventListener('abort', () => resolve('left')))
 
 describe('a session before 2026-07-28', () => {
   const begin = async ({ served }: ReturnType<typeof service>) => {
