@@ -138,11 +138,7 @@ function VerdictLine({ stats, span, isCut }: { stats: Stats; span: string; isCut
             {`${number(failed)} of ${runs_} failed in the last ${span}. `}
             {cause && (
               <>
-                {cause.count === failed
-                  ? failed === 1
-                    ? 'It was '
-                    : 'All of them are '
-                  : `${number(cause.count)} of them ${cause.count === 1 ? 'is' : 'are'} `}
+                {shareOf(cause.count, failed)}
                 <a
                   href={runsLink({
                     last: span,
@@ -174,4 +170,10 @@ function VerdictLine({ stats, span, isCut }: { stats: Stats; span: string; isCut
       </fieldset>
     </div>
   )
+}
+
+/** How many of the failures have one cause. */
+function shareOf(count: number, failed: number): string {
+  if (count < failed) return `${number(count)} of them ${count === 1 ? 'is' : 'are'} `
+  return failed === 1 ? 'It was ' : 'All of them are '
 }
