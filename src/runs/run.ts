@@ -114,7 +114,6 @@ export class Run implements AsyncIterableIterator<RunEvent> {
       ...target,
       ...{ runId: this.id, input, sessionId, traceparent, continues, requestId, owner: identity },
       transport: caller?.transport,
-      // Those of work that was taken over were told as the other run's.
       answers: continues?.from === undefined ? undefined : continues.answers,
       redact: this.#filter.redact,
     })

@@ -169,8 +169,7 @@ export class RunWork implements WorkState {
 
   /** Whether the work is of a run that this one does not continue: an approval given there counts for no call here. */
   get isTakenOver(): boolean {
-    const { isCut, first } = this.#all()
-    return isCut && first === undefined
+    return this.isCut && this.first === undefined
   }
 
   /** Whether work is kept as it is done. */
@@ -295,16 +294,14 @@ export class RunWork implements WorkState {
   }
 
   /**
-   * The text of completed work that is to be sent again, without what an earlier run has sent before it waited. A call's text is in its
-   * result.
+   * The text of completed work that is to be sent again, without what was sent before a wait. A call's text is in its result.
    */
   textAt(path: string): string {
     const { isCut, emitted, done, states } = this.#all()
     const { kind, value, text = '' } = done.get(path) ?? {}
     if (!isCut || emitted.has(path)) return ''
     const whole = kind === 'call' ? String(Object(value).text ?? '') : text
-    const before = states.get(path)
-    return typeof before === 'string' ? whole.slice(before.length) : whole
+    return whole.slice(String(states.get(path) ?? '').length)
   }
 
   /** All of it as JSON, without the run's keys. Throws `run_too_large`, and `invalid_event` for a value that is not JSON. */
@@ -375,10 +372,8 @@ function asOfNow(value: unknown, all: Shared): unknown {
 }
 
 function tooLarge(): ServableError {
-  return new ServableError(
-    'run_too_large',
-    `The run waits, and its work is larger than ${MAX_WORK_LENGTH} characters`,
-  )
+  const text = `The run waits, and its work is larger than ${MAX_WORK_LENGTH} characters`
+  return new ServableError('run_too_large', text)
 }
 
 /** Maps each path prefix to the paths right below it. */

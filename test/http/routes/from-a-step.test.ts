@@ -58,7 +58,7 @@ describe('a run that goes on after a step', () => {
   })
 
   it('of a run that is still queued is refused', async () => {
-    const gate = deferred()
+    const gate = deferred<void>()
     let charged = 0
     const flow = new Agent({
       name: 'flow',
@@ -83,7 +83,7 @@ describe('a run that goes on after a step', () => {
   })
 
   it('does the calls again that were at work beside the step, as calls of its own', async () => {
-    const gate = deferred()
+    const gate = deferred<void>()
     const attempts: number[] = []
     const pay: Tool = {
       name: 'pay',
@@ -123,7 +123,7 @@ describe('a run that goes on after a step', () => {
 
   it('asks again about a call that was approved for the other run, and that was not done there yet', async () => {
     const paid: unknown[] = []
-    const gate = deferred()
+    const gate = deferred<void>()
     const pay: Tool = {
       name: 'pay',
       needsApproval: true,
