@@ -204,7 +204,7 @@ function Actions({
             Run again
           </Action>
         )}
-        {isOver && input !== undefined && config.value.keepsInput && may('retry', owner) && (
+        {isOver && isOwn && input !== undefined && config.value.keepsInput && (
           <Changed record={record} input={input} />
         )}
         {isOwn && (

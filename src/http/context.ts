@@ -291,6 +291,11 @@ export class RequestState implements Context {
     return this.#subject ?? this.#identity?.id ?? null
   }
 
+  /** Whether it is about the things of somebody else. */
+  get isForOther(): boolean {
+    return this.#subject !== undefined && this.#subject !== this.#identity?.id
+  }
+
   /** Makes the request one about the things of somebody else, or of everyone (undefined). */
   actFor(owner: string | undefined): void {
     this.#subject = owner

@@ -213,3 +213,23 @@ describe('an approver', () => {
     expect(record.answered).toMatchObject([{ answeredBy: { id: 'eve' } }])
   })
 })
+
+describe('who may run inputs of others again', () => {
+  it('says nothing in their name', async () => {
+    const echo = new Agent({ name: 'echo', register: false, run: () => 'x' })
+    const { ask, start } = service({ serve: [echo], runs: { keepInput: true } })
+    const id = await start('ann', 'echo')
+    const status = async () => (await (await ask('ann', `/api/runs/${id}`)).json()).status
+    await expect.poll(status).toBe('completed')
+    const retry = (user: string, body: object, of = '?owner=ann') =>
+      ask(user, `/api/runs/${id}/retry${of}`, jsonRequest(body))
+    for (const body of [{ input: 'pay me' }, { sessionId: 'hers' }, { sessionId: null }]) {
+      const refused = await retry('eve operator', body)
+      expect([refused.status, (await refused.json()).code]).toEqual([403, 'forbidden'])
+      expect((await retry('ann', body, '')).status).toBe(200)
+      expect((await retry('ann operator', body)).status).toBe(200)
+    }
+    expect((await retry('eve operator', {})).status).toBe(200)
+    expect((await retry('eve viewer', {})).status).toBe(404)
+  })
+})

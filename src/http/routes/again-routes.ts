@@ -6,6 +6,7 @@
 
 import * as v from 'valibot'
 import type { RunInput } from '../../agents/contract.ts'
+import { ServableError } from '../../base/errors.ts'
 import { isObject, validate } from '../../base/validation.ts'
 import { runBodyFields } from '../../runs/input.ts'
 import { readJson, requireJson } from '../../web/body.ts'
@@ -48,6 +49,12 @@ export function againRoutes(options: AgainRoutesOptions): Route[] {
         name === 'retry' ? RetryBodySchema : AgainBodySchema,
         options,
       )
+      // Who acts for an owner says nothing in the owner's name.
+      if (state.isForOther && (body.input !== undefined || body.sessionId !== undefined))
+        throw new ServableError(
+          'forbidden',
+          '`input` and `sessionId`: only the owner of the run may change them',
+        )
       const isBackground = background || prefersAsync(request.headers)
       const key = idempotencyKeyOf(request.headers)
       const asker = new RequestAsker(request, state, readKeys)

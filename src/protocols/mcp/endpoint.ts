@@ -17,7 +17,7 @@ import { jsonReply } from '../../web/reply.ts'
 import { answersTo } from './asking.ts'
 import { callTool } from './call.ts'
 import { capabilitiesOf, checkHeader, LEGACY, MODERN, own } from './era.ts'
-import { Listeners, MAX_URIS } from './listening.ts'
+import { clientOf, Listeners, MAX_URIS } from './listening.ts'
 import { specOf } from './offer.ts'
 import { page, TTL_MS } from './part.ts'
 import type { CallContext, Guard, McpIcon, McpPart, McpRequest, Method, Watched } from './request.ts'
@@ -33,7 +33,7 @@ import {
   RpcError,
   type RpcMessage,
 } from './rpc.ts'
-import { SESSION } from './sessions.ts'
+import { hasRoomFor, SESSION } from './sessions.ts'
 
 /** What the endpoint needs. */
 export interface EndpointParts extends CallContext {
@@ -248,9 +248,11 @@ function methodsOf(parts: EndpointParts, listeners: Listeners): ReadonlyMap<stri
     }
     throw new RpcError(INVALID_PARAMS, '`ref` must be a prompt or a template of this service', 200)
   }
-  const setLevel: Method = ({ params: { level }, request }) => {
+  const settingsOf = ({ request, state }: McpRequest) => sessions.settingsOf(request, clientOf(state))
+  const setLevel: Method = rpc => {
+    const { level } = rpc.params
     if (!LEVELS.includes(level)) throw new RpcError(INVALID_PARAMS, '`level` must be one of RFC 5424', 200)
-    const settings = sessions.settingsOf(request)
+    const settings = settingsOf(rpc)
     if (settings !== undefined) settings.logsInfo = LEVELS.indexOf(level) <= LEVELS.indexOf('info')
     return {}
   }
@@ -258,10 +260,10 @@ function methodsOf(parts: EndpointParts, listeners: Listeners): ReadonlyMap<stri
     (isOn: boolean): Method =>
     async rpc => {
       const { uri } = rpc.params
-      const settings = sessions.settingsOf(rpc.request)
+      const settings = settingsOf(rpc)
       if (typeof uri !== 'string' || (isOn && (await listeners.version(rpc, uri)) === undefined))
         throw new RpcError(RESOURCE_NOT_FOUND, 'There is no such resource', 200)
-      if (isOn && settings && settings.uris.size >= MAX_URIS)
+      if (isOn && settings && (settings.uris.size >= MAX_URIS || !hasRoomFor(uri, settings)))
         throw new RpcError(INVALID_PARAMS, `A session has at most ${MAX_URIS} subscriptions`, 200)
       if (isOn) settings?.uris.add(uri)
       else settings?.uris.delete(uri)

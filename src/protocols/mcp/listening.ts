@@ -39,6 +39,11 @@ interface Told {
   uris(): Iterable<string>
 }
 
+/** Who has the places of a request: its owner, or its address. */
+export function clientOf({ owner, peer = '' }: McpRequest['state']): string {
+  return owner ?? peer
+}
+
 /** The streams of this process. */
 export class Listeners {
   readonly #watched: readonly Watched[]
@@ -85,7 +90,7 @@ export class Listeners {
   /** Makes a stream, which begins with some messages. */
   stream(rpc: McpRequest, told: Told, messages: object[]): EndpointResult {
     const { state } = rpc
-    const release = this.#take(state.owner ?? state.peer ?? '')
+    const release = this.#take(clientOf(state))
     const looks = this.#looksOf(rpc, told, messages)
     let isOver = false
     let wake = () => {}

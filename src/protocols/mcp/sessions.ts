@@ -18,8 +18,12 @@ const MAX_SESSION_ID = 100
 /** The end of a session's id if the client shows forms. */
 const FORMS = '.forms'
 
-/** Most sessions of which this process knows subscriptions and log levels. The oldest are forgotten. */
+/** Most sessions of which this process knows subscriptions and log levels, and most of one client. The oldest are forgotten. */
 const MAX_SESSIONS = 10_000
+const MAX_OF_CLIENT = 100
+
+/** Most characters of all addresses that a session has subscribed to. */
+const MAX_ADDRESSES = 20_000
 
 /** What a client has set for its session. It must reach the process that uses it. */
 export interface SessionSettings {
@@ -27,27 +31,47 @@ export interface SessionSettings {
   readonly uris: Set<string>
   /** Whether it wants messages of the level `info`. */
   logsInfo: boolean
+  /** Whose session it is: an owner, or an address. */
+  readonly client: string
+}
+
+/** Whether a session may subscribe to one more resource. */
+export function hasRoomFor(uri: string, { uris }: SessionSettings): boolean {
+  return [...uris, uri].reduce((length, each) => length + each.length, 0) <= MAX_ADDRESSES
 }
 
 /** The calls of sessions that are at work in this process. */
 export class ActiveCalls {
   readonly #calls = new Map<string, (value?: undefined) => void>()
   readonly #settings = new Map<string, SessionSettings>()
+  readonly #ofClients = new Map<string, Set<string>>()
 
   /** The settings of a request's session; undefined if there are none, or the request has no session. */
   settings({ headers }: Request): SessionSettings | undefined {
     return this.#settings.get(headers.get(SESSION) ?? '')
   }
 
-  /** The same, made if there are none. Undefined without a session. */
-  settingsOf(request: Request): SessionSettings | undefined {
+  /** The same, made for a client if there are none. Undefined without a session. */
+  settingsOf(request: Request, client: string): SessionSettings | undefined {
     const session = request.headers.get(SESSION)
     if (!session || session.length > MAX_SESSION_ID) return undefined
-    const settings = this.settings(request) ?? { uris: new Set<string>(), logsInfo: false }
-    this.#settings.delete(session)
+    const known = this.settings(request)
+    if (known !== undefined) return known
+    const own = this.#ofClients.get(client) ?? new Set<string>()
+    if (own.size >= MAX_OF_CLIENT) this.#forget(own.values().next().value)
+    else if (this.#settings.size >= MAX_SESSIONS) this.#forget(this.#settings.keys().next().value)
+    const settings = { uris: new Set<string>(), logsInfo: false, client }
     this.#settings.set(session, settings)
-    if (this.#settings.size > MAX_SESSIONS) this.#settings.delete(`${this.#settings.keys().next().value}`)
+    this.#ofClients.set(client, own.add(session))
     return settings
+  }
+
+  #forget(session = ''): void {
+    const client = this.#settings.get(session)?.client ?? ''
+    this.#settings.delete(session)
+    const own = this.#ofClients.get(client)
+    own?.delete(session)
+    if (own?.size === 0) this.#ofClients.delete(client)
   }
 
   /** The id of a new session. */

@@ -2,6 +2,7 @@
 import { afterEach, describe, expect, it } from 'vitest'
 import { Agent, bearerAuth, Registry } from '../../../src/index.ts'
 import { mcpPrompts, mcpResources } from '../../../src/protocols/mcp/plugin.ts'
+import { ActiveCalls } from '../../../src/protocols/mcp/sessions.ts'
 import { eventually } from '../../eventually.ts'
 import { type Json, messagesIn, serve } from './calling.ts'
 
@@ -238,6 +239,18 @@ describe('a session before 2026-07-28', () => {
     )
     expect((await get({ ...headers, accept: 'application/json' })).status).toBe(405)
     expect((await get({ accept: 'text/event-stream', 'mcp-session-id': 'x' })).status).toBe(401)
+  })
+
+  it('is forgotten for a newer one of the same client, and by nobody else', async () => {
+    const calls = new ActiveCalls()
+    const of = (id: string) => new Request('http://127.0.0.1/mcp', { headers: { 'mcp-session-id': id } })
+    const mine = calls.settingsOf(of('mine'), 'ada')
+    for (let at = 0; at < 20_000; at++) calls.settingsOf(of(`made up ${at}`), 'bob')
+    expect(calls.settings(of('mine'))).toBe(mine)
+    expect(calls.settings(of('made up 19899'))).toBeUndefined()
+    expect(calls.settings(of('made up 19999'))).toBeDefined()
+    for (let at = 0; at < 100; at++) calls.settingsOf(of(`other ${at}`), 'ada')
+    expect(calls.settings(of('mine'))).toBeUndefined()
   })
 
   it('is told of the steps of its calls if it asks for that', async () => {
