@@ -1,5 +1,6 @@
 import type { FunctionComponent } from 'preact'
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useReducer, useState } from 'preact/hooks'
+import { useReconnected } from './connection.ts'
 import { Loading } from './parts/page.tsx'
 
 type More = typeof import('./more.ts')
@@ -16,8 +17,10 @@ export function lazy(name: keyof More, title: string): FunctionComponent {
   return () => {
     const [isReady, tell] = useState(more !== undefined)
     const [hasFailed, fail] = useState(false)
+    const [turn, again] = useReducer<number, void>(count => count + 1, 0)
     useEffect(() => {
       if (isReady) return
+      fail(false)
       loadMore().then(
         () => {
           tell(true)
@@ -26,13 +29,23 @@ export function lazy(name: keyof More, title: string): FunctionComponent {
         },
         () => fail(true),
       )
-    }, [])
+    }, [turn])
+    useReconnected(() => again())
     const View = more?.[name]
     if (View !== undefined) return <View />
     return (
       <div class="page">
         <h1 tabIndex={-1}>{title}</h1>
-        {hasFailed ? <p>This screen could not be loaded. Load the page again.</p> : <Loading />}
+        {hasFailed ? (
+          <p>
+            This screen could not be loaded.{' '}
+            <button type="button" onClick={() => again()}>
+              Try again
+            </button>
+          </p>
+        ) : (
+          <Loading />
+        )}
       </div>
     )
   }

@@ -176,6 +176,20 @@ needing('chromium-headless-shell').describe('the console of a service that goes 
     expect(await page.locator('.lost').count()).toBe(0)
   })
 
+  it('loads a screen again whose file did not come', async () => {
+    const context = await browser.newContext()
+    onTestFinished(() => context.close())
+    const page = await context.newPage()
+    await page.route('**/assets/more-*', route => route.abort())
+    await page.goto(`${server().url}/api/console#/sessions`)
+    const again = page.getByRole('button', { name: 'Try again' })
+    await again.waitFor()
+    expect(await violationsOf(page)).toEqual([])
+    await page.unroute('**/assets/more-*')
+    await again.click()
+    await page.getByText('There are no sessions yet.').waitFor()
+  })
+
   it('goes on with an answer that was being written', { timeout: 90_000 }, async () => {
     const line = await layLine(server().url)
     onTestFinished(() => line.stop())
