@@ -192,7 +192,11 @@ describe('a role', () => {
   })
 
   it('acts as the owner: what it starts is the owner’s', async () => {
-    const again = await ask({ method: 'POST', path: '/api/runs/:id/retry' }, 'eve operator', '?owner=ann')
+    const retry = (init: RequestInit) =>
+      handler(new Request(`${ORIGIN}/api/runs/${ids.run}/retry?owner=ann`, { method: 'POST', ...init }))
+    const changed = await retry(jsonRequest({ input: 'x' }, { 'x-test-user': 'eve operator' }))
+    expect(await outcomeOf(changed)).toMatch(/^403 /)
+    const again = await retry({ headers: { 'x-test-user': 'eve operator' } })
     expect(again.status).toBe(200)
     const { runId } = await again.json()
     const mine = await ask({ method: 'GET', path: `/api/runs/${runId}` }, 'ann')
@@ -217,10 +221,11 @@ describe('a role', () => {
     const page = async (query: string): Promise<RunPage> =>
       (await ask({ method: 'GET', path: '/api/runs' }, 'eve viewer', `?owner=*&limit=1${query}`)).json()
     let pages = 0
-    let { runs, nextCursor } = await page('')
-    for (; nextCursor !== null; pages++) {
+    let cursor: string | null = ''
+    for (; cursor !== null; pages++) {
+      const { runs, nextCursor } = await page(cursor && `&cursor=${cursor}`)
       for (const run of runs) owners.add(String(run.owner))
-      ;({ runs, nextCursor } = await page(`&cursor=${nextCursor}`))
+      cursor = nextCursor
     }
     expect(owners).toContain('ann')
     expect(owners).toContain('bob')
