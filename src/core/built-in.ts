@@ -181,6 +181,7 @@ export interface Core extends Omit<PluginCore, 'calls' | 'readRun'> {
   readonly again: RunAgain
   /** Returns why requests cannot have stored runs, or undefined if they can. */
   readonly whyUnstored: StartParts['whyUnstored']
+  readonly storedStarts: StartParts['stored']
   /** A development server sets here who its visitors are, unless other machines reach a server of the handler. */
   readonly locals: { identify?: Identify | undefined; isExposed?: boolean }
   /** Throws `unsupported_operation` if requests share no state. */

@@ -25,8 +25,6 @@ import { filterInputBy } from '../runs/input-filter.ts'
 import { createLife } from '../runs/life.ts'
 import { observeBy } from '../runs/observer.ts'
 import { runMiddlewareOf } from '../runs/run-middleware.ts'
-import { type SessionParts, type SettingsFor, settingsBy } from '../runs/sessions/session-options.ts'
-import type { SessionSettings } from '../runs/sessions/session-record.ts'
 import type { HostSettings, RunHost } from '../runs/stored/host.ts'
 import { createWorkingRuns } from '../runs/stored/working.ts'
 import type { BuiltIn, BuiltInMounted, Core, MountedPlugin } from './built-in.ts'
@@ -34,7 +32,6 @@ import { checkMounted } from './check-plugins.ts'
 import { GIVE_STATE } from './no-state.ts'
 import { type CoreOptions, type CoreSettings, resolveCoreOptions } from './options.ts'
 import type { PluginCore } from './plugin.ts'
-import { deletingStates } from './run-states.ts'
 import { type CallTransactions, callTransactionsIn } from './transaction-calls.ts'
 
 /** The error of a request for a stored run if `runs.store` is `none`. */
@@ -60,6 +57,7 @@ export function createCore(options: CoreOptions): Core {
   const observer = observeBy(observersOf(plugins), tellObserver(log))
   const files = plugins.find(plugin => plugin.files)?.files?.(settings, callTransactions)
   const brake = plugins.find(plugin => plugin.brake)?.brake?.(settings, callTransactions, catalog)
+  const stored = state.kind === 'none' ? undefined : state.storedRuns
   const memory = memoryIn(settings, { catalog, callTransactions, plugins, files })
   const runs: HostSettings = {
     ...settings.runs,
@@ -83,14 +81,14 @@ export function createCore(options: CoreOptions): Core {
     notices: plugins.find(plugin => plugin.notices)?.notices?.(settings, callTransactions),
   }
   const mounted: MountedPlugin[] = []
+  const ownHost = state.createHost(runs)
   const host = plugins.reduce<RunHost>(
     (inner, plugin) => plugin.host?.(inner, { runs, settings, callTransactions }) ?? inner,
-    deletingStates(state.createHost(runs), catalog, memory),
+    stored?.hostOf(ownHost, catalog, memory) ?? ownHost,
   )
   const whyUnstored = storeCheck(settings)
-  const parts = { runs, host, whyUnstored, catalogOf }
+  const parts = { runs, host, whyUnstored, stored: stored?.starts, catalogOf }
   const start = createStartRun(parts)
-  const stored = state.kind === 'none' ? undefined : state.storedRuns
   const effects = () => mounted.flatMap(({ withoutAddress }) => withoutAddress ?? [])
   const core: Core = {
     settings,
@@ -108,6 +106,7 @@ export function createCore(options: CoreOptions): Core {
     runs,
     host,
     start,
+    storedStarts: parts.stored,
     answer: stored?.answerRun(parts) ?? noRun,
     again: stored?.runAgain({ ...parts, start }) ?? { resume: noRun, retry: noRun },
     working,
@@ -227,7 +226,7 @@ function memoryIn(
     Pick<HostSettings, 'files'> & { readonly plugins: readonly BuiltIn[] },
 ): MemoryStorage {
   return {
-    sessions: sessionsIn(callTransactions, settings, files),
+    sessions: isStored(settings) ? sessionsIn(callTransactions, settings, files) : undefined,
     corrections: async () => [],
     servedAs(servable, kind, asked) {
       if (catalog.find(kind, asked)?.servable === servable) return asked
@@ -237,43 +236,18 @@ function memoryIn(
   }
 }
 
-/** Undefined if there are no sessions. */
+/** The sessions of the state; undefined without one. */
 function sessionsIn(
   callTransactions: CallTransactions,
   settings: CoreSettings,
   files: HostSettings['files'],
 ): SessionStorage | undefined {
   const { state } = settings
-  if (!isStored(settings) || state.kind === 'none') return undefined
+  if (state.kind === 'none') return undefined
   const { name, createStorage: create, transactions } = state.sessions
-  return create(callTransactions(name, transactions), { ...sessionPartsOf(settings), files })
-}
-
-/** The limits of sessions. The other options stay in this process, since not all of them can be cloned. */
-function sessionSettingsOf({ runs, sessions }: CoreSettings): SessionSettings {
-  const { maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs } = runs
-  const { compact, ...bounds } = sessions
-  return {
-    ...{ maxSessions, maxSessionMessages, maxSessionLength, sessionRetentionMs },
-    ...bounds,
-    compacts: compact !== undefined,
-  }
-}
-
-/** The limits of one session. */
-export function sessionSettingsFor(settings: CoreSettings): SettingsFor {
-  return settingsBy(sessionSettingsOf(settings), settings.runs.sessionRetentionOf)
-}
-
-function sessionPartsOf(settings: CoreSettings): SessionParts {
-  const { sessions, state, log } = settings
-  return {
-    settings: sessionSettingsOf(settings),
-    settingsFor: sessionSettingsFor(settings),
-    compact: sessions.compact,
-    hold: state.kind === 'hosted' ? state.waitUntil : undefined,
-    onError: thrown => logThrown(log, { event: 'session.failed' }, thrown),
-  }
+  const hold = state.kind === 'hosted' ? state.waitUntil : undefined
+  const parts = state.storedRuns.sessionPartsOf(settings)
+  return create(callTransactions(name, transactions), { ...parts, hold, files })
 }
 
 function isStored({ runs, state }: CoreSettings): boolean {

@@ -37,6 +37,7 @@ import {
   RunsSchema,
   runSettingsOf,
 } from './run-options.ts'
+import type { ResolvedSessionsOptions } from './session-parts.ts'
 
 /** What a handler serves and how. Every member is optional. An unknown or wrong member is a start-up error that names it. */
 export interface CoreOptions {
@@ -129,7 +130,7 @@ export interface CoreSettings
   readonly limits: Required<LimitOptions>
   readonly log: Log
   readonly runs: ResolvedRunsOptions
-  readonly sessions: Required<Omit<SessionsOptions, 'compact'>> & Pick<SessionsOptions, 'compact'>
+  readonly sessions: ResolvedSessionsOptions
 }
 
 const state = v.custom<State>(

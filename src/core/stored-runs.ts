@@ -1,10 +1,12 @@
 /**
- * What a handler with a state does with stored runs: it reads them, answers them, and lets them go on. A state brings it, so that a handler
+ * What a handler with a state does with stored runs: it starts them, reads them, answers them, and lets them go on. A state brings it, so that a handler
  * without one carries none of it.
  *
  * @module
  */
 
+import type { MemoryStorage } from '../agents/memory.ts'
+import type { Catalog } from '../http/catalog.ts'
 import type { Route } from '../http/context.ts'
 import { againRoutes } from '../http/routes/again-routes.ts'
 import { answerRoute } from '../http/routes/answer-route.ts'
@@ -16,14 +18,21 @@ import {
   type GoOnParts,
   type RunAgain,
 } from '../http/runs/go-on.ts'
-import type { StartRun } from '../http/runs/start-run.ts'
+import type { StartRun, StoredStarts } from '../http/runs/start-run.ts'
+import { STORED_STARTS } from '../http/runs/start-stored.ts'
 import type { KeyReader } from '../http/security/key-headers.ts'
 import type { Permit } from '../runs/permit.ts'
 import type { RunHost } from '../runs/stored/host.ts'
 import type { StreamCount } from '../web/sse.ts'
+import { deletingStates } from './run-states.ts'
+import { sessionPartsOf } from './session-parts.ts'
 
 /** How a handler handles stored runs. */
 export interface StoredRuns {
+  readonly starts: StoredStarts
+  readonly sessionPartsOf: typeof sessionPartsOf
+  /** The host of the handler, around that of the state. */
+  hostOf(host: RunHost, catalog: Catalog, memory: MemoryStorage): RunHost
   answerRun(parts: GoOnParts): AnswerRun
   runAgain(parts: GoOnParts & { readonly start: StartRun }): RunAgain
   routes(parts: StoredRouteParts): readonly Route[]
@@ -45,6 +54,9 @@ export interface StoredRouteParts {
 
 /** That of every state. */
 export const STORED_RUNS: StoredRuns = {
+  starts: STORED_STARTS,
+  sessionPartsOf,
+  hostOf: deletingStates,
   answerRun: createAnswerRun,
   runAgain: createRunAgain,
   routes({ prefix, host, answer, again, readKeys, maxBodyBytes, openStream: countStream, ...more }) {

@@ -9,7 +9,6 @@ import type { AnsweredBy, RunInput, RunOptions } from '../../agents/contract.ts'
 import { ServableError } from '../../base/errors.ts'
 import { admitted } from '../../runs/admit.ts'
 import type { Conversation } from '../../runs/input.ts'
-import type { RunNotices } from '../../runs/notices.ts'
 import { checkPermit } from '../../runs/permit.ts'
 import { startRun } from '../../runs/run.ts'
 import type { Caller, KeptRun, PlainOptions } from '../../runs/run-settings.ts'
@@ -19,9 +18,7 @@ import type { Target } from '../../runs/target.ts'
 import type { Approver } from '../../runs/waiting/asking.ts'
 import type { Continued } from '../../runs/waiting/waiting.ts'
 import { createStoredClientOf, type StoredClientOf, type Who } from '../security/client-of.ts'
-import { digestKey } from './idempotency.ts'
 import { StartedRun } from './started-run.ts'
-import { maySteer, steer } from './steer.ts'
 
 export { type RunEntry, StartedRun, type Steered } from './started-run.ts'
 
@@ -84,12 +81,33 @@ export interface AskedRun extends Conversation {
   readonly release?: (() => void) | undefined
 }
 
+/** Who starts a stored run, and where. */
+interface StartedBy {
+  readonly client: string
+  readonly asker: Asker
+  readonly parts: StartParts
+}
+
+/** How stored runs start. */
+export interface StoredStarts {
+  /** Whether the message of a request may reach a run at work. */
+  maySteer(asked: AskedRun, options: RunOptions, settings: Pick<HostSettings, 'memory'>): boolean
+  /**
+   * Sends the message of a request to the run at work of its session. The message is a stored run that waits for the session: the run at
+   * work takes it from there, or it is the next run. Undefined if no run is at work. Throws `session_busy` if too much waits.
+   */
+  steer(asked: AskedRun, options: RunOptions, by: StartedBy): Promise<StartedRun | undefined>
+  start(asked: AskedRun, options: RunOptions, by: StartedBy): Promise<StartedRun>
+}
+
 /** What all runs of a handler share. */
 export interface StartParts {
   readonly runs: HostSettings
   readonly host: RunHost
   /** Returns why a request cannot have a stored run; undefined if it can. */
   readonly whyUnstored: (asker: Pick<Asker, 'isIsolated'>) => string | undefined
+  /** Starts stored runs; undefined without a state. */
+  readonly stored: StoredStarts | undefined
 }
 
 /**
@@ -101,22 +119,16 @@ export type StartRun = (asked: AskedRun, asker: Asker) => StartedRun | Promise<S
 
 /** Makes a {@link StartRun}. */
 export function createStartRun(parts: StartParts): StartRun {
-  const { runs, whyUnstored } = parts
+  const { runs, whyUnstored, stored } = parts
   const { permit, inputFilter } = runs
   const storedClientOf = createStoredClientOf()
   const start: StartRun = (asked, asker) => {
     const options = runOptionsOf({ ...asked, ...historyOf(asked, runs) }, asker)
-    if (!maySteer(asked, options, runs) || whyUnstored(asker) !== undefined)
+    if (!stored?.maySteer(asked, options, runs) || whyUnstored(asker) !== undefined)
       return begin(asked, asker, options)
-    const asBackground = async (own: RunOptions) =>
-      startStored({ ...asked, isBackground: true }, own, {
-        client: await storedClientOf(asker),
-        asker,
-        parts,
-      })
-    return steer(asked, options, parts, asker.owner, asBackground).then(
-      started => started ?? begin(asked, asker, options),
-    )
+    return storedClientOf(asker)
+      .then(client => stored.steer(asked, options, { client, asker, parts }))
+      .then(started => started ?? begin(asked, asker, options))
   }
   const begin = (asked: AskedRun, asker: Asker, options: PlainOptions) => {
     const { target, input, isBackground = false, keepsInput, leavesNothing, key, release } = asked
@@ -141,10 +153,8 @@ export function createStartRun(parts: StartParts): StartRun {
         admitted(runs.admit, { id, target, input, options, client }, () => beginPlain(id)),
       )
     }
-    if (why !== undefined) throw new ServableError('runs_not_stored', why)
-    return storedClientOf(asker).then(client =>
-      startStored({ ...asked, isBackground }, options, { client, asker, parts }),
-    )
+    if (stored === undefined || why !== undefined) throw new ServableError('runs_not_stored', why ?? '')
+    return storedClientOf(asker).then(client => stored.start(asked, options, { client, asker, parts }))
   }
   if (inputFilter === undefined && permit === undefined) return start
   return async (asked, asker) => {
@@ -254,39 +264,4 @@ export function transportOf(
 /** Who answers requests of a run. */
 export function answererOf({ identity, transport }: Asker): AnsweredBy {
   return { ...(identity && { id: identity.id }), at: new Date().toISOString(), over: transport }
-}
-
-async function startStored(
-  { target, input, isBackground = false, keepsInput, key, webhook, retryOf, continues }: AskedRun,
-  options: RunOptions,
-  { client, asker, parts }: { readonly client: string; readonly asker: Asker; readonly parts: StartParts },
-): Promise<StartedRun> {
-  const { owner } = asker
-  const credentials = () => [...asker.credentials(), ...Object.entries(options.apiKeys ?? {}).flat()]
-  const runId = crypto.randomUUID()
-  if (webhook) await admitWebhook({ ...webhook, isBackground }, parts.runs)
-  const record = await parts.host.start({
-    target,
-    input,
-    options: { ...options, runId },
-    owner,
-    client,
-    isBackground,
-    keepsInput,
-    webhook,
-    ...{ retryOf, continues },
-    transport: transportOf(asker, parts),
-    key: key && (await digestKey(key.key, { owner, credentials: credentials(), target }, key.body)),
-    secrets: asker.secrets(),
-  })
-  return new StartedRun(undefined, record, parts.host, owner, record.id === runId)
-}
-
-/** Throws `unsupported_operation` without the plugin `webhooks`, and as `RunNotices.admit` does. */
-async function admitWebhook(
-  webhook: Parameters<RunNotices['admit']>[0],
-  { notices }: HostSettings,
-): Promise<void> {
-  if (notices !== undefined) return notices.admit(webhook)
-  throw new ServableError('unsupported_operation', '`webhook`: nobody is told of runs here')
 }

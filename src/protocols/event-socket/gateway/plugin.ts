@@ -183,12 +183,13 @@ function createServer(
     catalogOf,
     sockets,
     whyUnstored,
+    storedStarts: stored,
   }: Core,
   own: Pick<GatewayParts, 'host' | 'records' | 'engine'>,
 ): SocketServer {
   const authenticate =
     settings.authenticate ?? authenticateBy(middleware, { log, readKeys, roles, handler: callTransactions })
-  const starting = { runs, host: own.host, whyUnstored }
+  const starting = { runs, host: own.host, whyUnstored, stored }
   const server = createGateway({
     ...own,
     settings: { ...settings, ...(authenticate && { authenticate }) },
