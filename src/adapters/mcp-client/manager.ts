@@ -1,3 +1,4 @@
+import { isForModels, MAX_PAGE, PAGE_TYPE, type PageContent } from '../../agents/app-page.ts'
 import { EventBus } from '../../agents/bus.ts'
 import { defaultRegistry } from '../../agents/registry.ts'
 import type { Yielded } from '../../agents/run-types.ts'
@@ -75,6 +76,8 @@ export interface ServerToolOptions {
     | ToolApprovals
     | ((toolName: string, args: unknown, context: ToolContext) => boolean | Promise<boolean>)
     | undefined
+  /** Whether `tools()` also gives those that only pages may call. Default: false, so that no model gets them. */
+  readonly forPages?: boolean | undefined
 }
 
 /** Whether the options require an approval of a tool. */
@@ -141,6 +144,15 @@ export class ToolServerManager implements ToolServerSource {
     const approval = approvalOf(name, needsApproval)
     return {
       name,
+      page: {
+        uri: pageUriOf(name),
+        read: async signal => {
+          const found = (await this.servers.tools()).find(each => each.name === name)
+          return found?.pageUri === undefined
+            ? undefined
+            : readPage(this, found.server, found.pageUri, signal)
+        },
+      },
       needsApproval: async (args, context) =>
         (await this.servers.needsApproval(name)) || isNeeded({ needsApproval: approval }, args, context),
       execute: (args, { signal, traceparent }) => this.servers.call(name, args, { signal, traceparent }),
@@ -168,15 +180,18 @@ export class ToolServerManager implements ToolServerSource {
    * All tools of the servers that are connected now, for an agent whose model chooses among them. Calls of a tool need an
    * approval if the definition of its server or the options name it.
    */
-  async tools({ needsApproval }: ServerToolOptions = {}): Promise<Tool[]> {
-    const found = await this.servers.tools()
-    return found.map(({ name, description, parameters, annotations, needsApproval: isDefined }) => ({
-      ...this.tool(name),
-      annotations,
-      needsApproval: isDefined || approvalOf(name, needsApproval),
-      description: description ?? undefined,
-      parameters,
-    }))
+  async tools({ needsApproval, forPages = false }: ServerToolOptions = {}): Promise<Tool[]> {
+    const found = (await this.servers.tools()).filter(each => forPages || isForModels(each))
+    return found.map(({ name, pageUri, ...server }) => {
+      const { page, ...tool } = this.tool(name)
+      return {
+        ...{ ...tool, annotations: server.annotations, visibility: server.visibility },
+        ...(pageUri !== undefined && { page }),
+        needsApproval: server.needsApproval || approvalOf(name, needsApproval),
+        description: server.description ?? undefined,
+        parameters: server.parameters,
+      }
+    })
   }
 
   /**
@@ -233,6 +248,26 @@ export class ToolServerManager implements ToolServerSource {
       resolve: nameResolver(),
     })
   }
+}
+
+/** The address of the page of `server.tool`, which is its own: two servers may have pages of one address. */
+function pageUriOf(name: string): string {
+  const [server = '', ...tool] = name.split('.')
+  return `ui://${server}/${tool.join('.')}`
+}
+
+/** Reads a page of a server. Undefined if it is no page. Throws `tool_server_failed` for one that is too large. */
+async function readPage(
+  manager: ToolServerManager,
+  server: string,
+  uri: string,
+  signal: AbortSignal | undefined,
+): Promise<PageContent | undefined> {
+  const contents = await manager.readResource(server, uri, { signal })
+  const page = contents.find(({ mimeType }) => mimeType?.replace(/\s/g, '') === PAGE_TYPE)
+  if (page === undefined || !('text' in page)) return undefined
+  if (page.text.length <= MAX_PAGE) return { html: page.text, ...page.look }
+  throw new ServableError('tool_server_failed', `The page has more than ${MAX_PAGE} characters`)
 }
 
 function given(options: ToolServerManagerOptions): Partial<typeof DEFAULTS> {
