@@ -156,12 +156,14 @@ export function checkServable(value: unknown, where: string): asserts value is S
   checkRunnable(value, where)
 }
 
-/** Throws unless the constructor of a first-party servable gets an object with valid examples. */
+/** Throws unless the constructor of a first-party servable gets an object with valid examples and a page of `appPage`. */
 export function checkConfig(config: unknown, what: string): void {
   if (typeof config !== 'object' || config === null) {
     throw new ServableError('invalid_options', `\`new ${what}\` needs an object with a \`name\``)
   }
-  const { examples } = config as InputHints
+  const { examples, page } = config as InputHints
+  if (page !== undefined && typeof Object(page).read !== 'function')
+    throw new ServableError('invalid_options', `\`new ${what}\`: \`page\` must be made by \`appPage\``)
   const kept = examplesIn(examples).length
   if (examples === undefined || (kept > 0 && kept === examples.length)) return
   throw new ServableError(
