@@ -43,6 +43,8 @@ export interface PageContent extends PageLook {
 export interface AppPage {
   /** Its address: `ui://` and a name. */
   readonly uri: string
+  /** The tool server that it is of. */
+  readonly server?: string
   /** Reads it. Undefined if there is none. */
   read(signal?: AbortSignal): PageContent | undefined | Promise<PageContent | undefined>
 }

@@ -1,7 +1,8 @@
-import { isForModels, MAX_PAGE, PAGE_TYPE, type PageContent } from '../../agents/app-page.ts'
+import { isForModels } from '../../agents/app-page.ts'
 import { EventBus } from '../../agents/bus.ts'
 import { defaultRegistry } from '../../agents/registry.ts'
 import type { Yielded } from '../../agents/run-types.ts'
+import { serverPage } from '../../agents/server-page.ts'
 import type {
   ServerContent,
   ServerPrompts,
@@ -144,15 +145,7 @@ export class ToolServerManager implements ToolServerSource {
     const approval = approvalOf(name, needsApproval)
     return {
       name,
-      page: {
-        uri: pageUriOf(name),
-        read: async signal => {
-          const found = (await this.servers.tools()).find(each => each.name === name)
-          return found?.pageUri === undefined
-            ? undefined
-            : readPage(this, found.server, found.pageUri, signal)
-        },
-      },
+      page: serverPage(() => this.servers, name),
       needsApproval: async (args, context) =>
         (await this.servers.needsApproval(name)) || isNeeded({ needsApproval: approval }, args, context),
       execute: (args, { signal, traceparent }) => this.servers.call(name, args, { signal, traceparent }),
@@ -248,26 +241,6 @@ export class ToolServerManager implements ToolServerSource {
       resolve: nameResolver(),
     })
   }
-}
-
-/** The address of the page of `server.tool`, which is its own: two servers may have pages of one address. */
-function pageUriOf(name: string): string {
-  const [server = '', ...tool] = name.split('.')
-  return `ui://${server}/${tool.join('.')}`
-}
-
-/** Reads a page of a server. Undefined if it is no page. Throws `tool_server_failed` for one that is too large. */
-async function readPage(
-  manager: ToolServerManager,
-  server: string,
-  uri: string,
-  signal: AbortSignal | undefined,
-): Promise<PageContent | undefined> {
-  const contents = await manager.readResource(server, uri, { signal })
-  const page = contents.find(({ mimeType }) => mimeType?.replace(/\s/g, '') === PAGE_TYPE)
-  if (page === undefined || !('text' in page)) return undefined
-  if (page.text.length <= MAX_PAGE) return { html: page.text, ...page.look }
-  throw new ServableError('tool_server_failed', `The page has more than ${MAX_PAGE} characters`)
 }
 
 function given(options: ToolServerManagerOptions): Partial<typeof DEFAULTS> {
