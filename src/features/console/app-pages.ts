@@ -105,7 +105,6 @@ export function frameOf({ url }: Request): Response {
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'self'",
-    "webrtc 'block'",
   ]
   return new Response(FRAME, {
     headers: {
