@@ -50,6 +50,7 @@ const PAGES_APART: readonly string[] = [
   'command.md',
   'dev.md',
   'mcp.md',
+  'mcp-apps.md',
   'openai.md',
   'remote-agents.md',
   'resuming.md',
