@@ -43,15 +43,19 @@ export function linksOf(page: string): string[] {
   return targets
 }
 
-/** The anchors of a page's headings, as GitHub makes them. */
+/** The anchor of a heading's text, as GitHub makes it. */
+export function slugOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}_ -]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+/** The anchors of a page's headings. */
 export function anchorsOf(page: string): Set<string> {
   const anchors = new Set<string>()
   for (const [, heading = ''] of withoutCode(page).matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
-    const text = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*]/g, '')
-    const slug = text
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}_ -]/gu, '')
-      .replaceAll(' ', '-')
+    const slug = slugOf(heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*]/g, ''))
     let anchor = slug
     for (let count = 1; anchors.has(anchor); count++) anchor = `${slug}-${count}`
     anchors.add(anchor)
@@ -76,14 +80,23 @@ export function deadLinks(pages: Texts, exists: (path: string) => boolean): stri
   return dead
 }
 
-/** Pages that the index does not link to. Empty if there is no index. */
+/**
+ * Pages that the index does not link to below the heading of their folder: `docs/look-up/errors.md` belongs below `## Look up`. Empty if
+ * there is no index.
+ */
 export function unindexed(pages: Texts): string[] {
-  const index = pages.get(INDEX)
-  if (index === undefined) return []
-  const named = new Set(linksOf(index).map(target => normalize(join('docs', target.split('#')[0] ?? ''))))
+  const [, ...parts] = pages.get(INDEX)?.split(/^## /m) ?? []
+  const named = new Set(
+    parts.flatMap(part => {
+      const folder = slugOf(part.slice(0, part.indexOf('\n')))
+      return linksOf(part)
+        .map(target => normalize(join('docs', target.split('#')[0] ?? '')))
+        .filter(path => path.startsWith(`docs/${folder}/`))
+    }),
+  )
   return [...pages.keys()]
-    .filter(path => /^docs\/[^/]+\.md$/.test(path) && path !== INDEX && !named.has(path))
-    .map(path => `${INDEX}: does not name ${path}`)
+    .filter(path => parts.length > 0 && /^docs\/[^/]+\/[^/]+\.md$/.test(path) && !named.has(path))
+    .map(path => `${INDEX}: does not name ${path} in the part of its folder`)
 }
 
 /** The rows of a page's tables, as cells. */
@@ -280,7 +293,9 @@ export function wrongPlaces(
 /** Texts below a folder, by their paths. */
 function read(root: string, folder: string, ending: string): Map<string, string> {
   const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-  const paths = files.filter(file => file.endsWith(ending)).map(file => join(folder, file))
+  const paths = files
+    .filter(file => file.endsWith(ending) && !file.startsWith('.site'))
+    .map(file => join(folder, file))
   return new Map(paths.map(path => [path, readFileSync(join(root, path), 'utf8')]))
 }
 

@@ -79,7 +79,7 @@ async function fencesIn(path: string): Promise<Fence[]> {
 }
 
 const files = (await readdir(join(root, 'docs'), { recursive: true }))
-  .filter(path => path.endsWith('.md') && !path.startsWith('why/decisions'))
+  .filter(path => path.endsWith('.md') && !/^(why\/decisions|\.site)\//.test(path))
   .sort((one, other) => basename(one).localeCompare(basename(other)))
 
 /** All blocks of code, page by page and in order, the README first. */
