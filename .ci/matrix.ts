@@ -81,6 +81,7 @@ const suites: Readonly<Record<string, readonly [file: RegExp, amongMany: RegExp]
   Console: [/^console$/, / > the console\b/],
   Command: [/^command$/, NEVER],
   Client: [/^client$/, /^the client /],
+  Bots: [/^chat-state$/, NEVER],
 }
 const [http = '', surface = ''] = Object.keys(suites)
 /** The tests of the contract over HTTP that belong to the second suite. */
@@ -107,6 +108,8 @@ const shared =
 const sticky = 'The connections of a socket are in one process, and requests come to any.'
 const served =
   'Schedules need a server of their own, and are refused in Next.js when it starts ([Schedules](../build/schedules.md)).'
+const ofBots =
+  'A bot calls it in its own process, over no route: what Next.js may break of a request is in the other rows.'
 
 /** Why a cell has no tests. */
 const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -124,6 +127,7 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     Schedules: served,
     Logs: noServer,
     Command: onNode,
+    Bots: ofBots,
   },
   'Next.js, two processes': {
     HTTP: oneProcess,
@@ -150,6 +154,7 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     Console: oneProcess,
     Command: onNode,
     Client: oneProcess,
+    Bots: ofBots,
   },
   'Next.js, Edge': {
     'Stored runs': refused,
@@ -177,6 +182,7 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'Admin routes, tool servers': refused,
     Console: refused,
     Command: onNode,
+    Bots: forgotten,
   },
 }
 

@@ -37,6 +37,7 @@ const ROOMS = {
   'src/features/keys/plugin.ts': ['callerKeys', 'keysAuth'],
   'src/features/webhooks/plugin.ts': ['webhooks'],
   'src/features/schedules/plugin.ts': ['schedules'],
+  'src/features/chat-state/plugin.ts': ['chatState'],
   'src/protocols/ai-sdk-ui/plugin.ts': ['aiSdkUi'],
   'src/protocols/ag-ui/plugin.ts': ['agUi'],
   'src/protocols/openai/plugin.ts': ['openai'],
@@ -70,7 +71,7 @@ function withPlugin(name: string, entry: string, call: string, limit: number, ke
 
 const ALL = [
   'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(), sessions(), approvals(), queue(), guards({}),',
-  'callerKeys(), budgets({ maxTokens: 1, windowMs: 1000, key: "all" }), webhooks(), schedules([]), aiSdkUi(), agUi(), openai(), anthropic(), langGraph(),',
+  'callerKeys(), budgets({ maxTokens: 1, windowMs: 1000, key: "all" }), webhooks(), schedules([]), chatState(), aiSdkUi(), agUi(), openai(), anthropic(), langGraph(),',
   'mcp({ tools: true, tasks: mcpTasks(), resources: mcpResources(ownConversations()), prompts: mcpPrompts(), directTools: directTools({}), toJsonSchema, auth: mcpAuth({ authorizationServers: [], resource: "" }) }),',
   'otel({ tracer: {} }), metrics(new MetricsExporter()), admin(), a2a(), eventSocket(), webConsole(), runLog(), auditLog()',
 ].join(' ')
@@ -141,6 +142,7 @@ export const BUNDLES: readonly Bundle[] = [
   },
   withPlugin('`webhooks()`, `memoryState()`', 'src/features/webhooks/plugin.ts', 'webhooks()', 89.35, true),
   withPlugin('`schedules()`, `memoryState()`', 'src/features/schedules/plugin.ts', 'schedules([])', 92, true),
+  withPlugin('`chatState()`, `memoryState()`', 'src/features/chat-state/plugin.ts', 'chatState()', 77, true),
   withPlugin(
     '`mcp()` with `mcpResources()` and `mcpPrompts()`',
     'src/protocols/mcp/plugin.ts',
