@@ -52,7 +52,7 @@ export function lambda(handler: Fetch, options: LambdaOptions = {}): LambdaFunct
   const core = coreOf(handler)
   const { awslambda: runtime } = globalThis as { readonly awslambda?: Partial<LambdaGlobal> }
   const { streams = runtime?.streamifyResponse !== undefined } = checked(options)
-  if (core?.mounted.some(({ name }) => name === 'event-socket')) {
+  if (core?.mounted.some(({ name }) => name === 'eventSocket')) {
     throw wrong(
       'the event socket needs connections that outlive a call: serve it with `serve` of `servable/node`',
     )
