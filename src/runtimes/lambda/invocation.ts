@@ -22,7 +22,7 @@ export interface Invocation {
   hold(work: Promise<unknown>): void
   /**
    * Resolves once nothing is at work: what was held, the runs of a handler, and runs of other processes that it took over. Or a
-   * second before Lambda's limit.
+   * second before Lambda's limit, once the ends of runs that were cancelled then are stored.
    */
   settled(core: Core | undefined): Promise<void>
   /** Ends it. */
@@ -58,7 +58,7 @@ export function createInvocation(context: LambdaContext): Invocation {
       held.add(work)
       work.then(forget, forget)
     },
-    settled: core => Promise.race([idle(core), late.promise]),
+    settled: core => Promise.race([idle(core), late.promise.then(() => core?.working.kept())]),
     end: () => clearTimeout(timer),
   }
 }

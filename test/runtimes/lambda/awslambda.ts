@@ -48,7 +48,11 @@ export const awslambda = {
 }
 
 /** A stream, and what it has got. */
-export function gathered(): { readonly to: AnswerStream; readonly pieces: Buffer[]; readonly inner: Writable } {
+export function gathered(): {
+  readonly to: AnswerStream
+  readonly pieces: Buffer[]
+  readonly inner: Writable
+} {
   const pieces: Buffer[] = []
   const inner = new Writable({
     write(piece, _, done) {
