@@ -43,7 +43,10 @@ export function responder(response: ServerResponse): { write(bytes: Uint8Array):
       const { statusCode, headers, cookies } = JSON.parse(waiting.toString('utf8', 0, at)) as Head
       const rest = waiting.subarray(at + DELIMITER.length)
       waiting = undefined
-      response.writeHead(statusCode, { ...headers, ...(cookies.length > 0 && { 'set-cookie': [...cookies] }) })
+      response.writeHead(statusCode, {
+        ...headers,
+        ...(cookies.length > 0 && { 'set-cookie': [...cookies] }),
+      })
       response.flushHeaders()
       return rest.length === 0 || response.write(rest)
     },
