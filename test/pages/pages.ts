@@ -49,6 +49,7 @@ const PAGES_APART: readonly string[] = [
   'keys.md',
   'command.md',
   'deploy-agentcore.md',
+  'deploy-lambda.md',
   'dev.md',
   'mcp.md',
   'openai.md',
