@@ -103,10 +103,10 @@ export function answerMessages(parts: Parts): () => void {
     if (author.isBot || author.isMe) return
     const owner = ownerOf(thread.adapter.name, author, message.raw)
     await thread.subscribe()
-    if (await answerByReply(thread, owner, message)) return
-    const { files, refused } = await readFiles(message.attachments)
-    for (const text of refused) await thread.post(text)
     const text = await withoutMention(thread, message.text.trim())
+    if (await answerByReply(thread, owner, message, text)) return
+    const { files, refused } = await readFiles(message.attachments)
+    for (const each of refused) await thread.post(each)
     if (files.length > 0)
       await start(thread, owner, message, [{ type: 'text', text: text || 'See this' }, ...files])
     else if (text !== '') await start(thread, owner, message, text)

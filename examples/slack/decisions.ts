@@ -2,7 +2,7 @@
 import { type ActionEvent, Actions, Button, Card, CardText, type Message, type Thread } from 'chat'
 import type { Answer, InputRequest } from 'servable/client'
 import { KEPT_MS, ownerOf, type Parts, type Replies, type Reply } from './answers.ts'
-import { orThrow, wordsOf } from './words.ts'
+import { calm, orThrow, wordsOf } from './words.ts'
 
 /** Most buttons of a question. With more choices, it is answered by a reply. */
 const MAX_CHOICES = 5
@@ -66,7 +66,12 @@ export function decisions({ bot, state, clientOf }: Parts, { open, follow }: Rep
   }
 
   /** Whether a reply was the answer to a question, and not a new message. */
-  async function answerByReply(thread: Thread, owner: string, message: Message): Promise<boolean> {
+  async function answerByReply(
+    thread: Thread,
+    owner: string,
+    message: Message,
+    text: string,
+  ): Promise<boolean> {
     const key = questionKey(thread.id, owner)
     // Slack sends a reply with a mention twice. The second one is no new message.
     const used = `used:${message.id} ${thread.id}`
@@ -75,7 +80,7 @@ export function decisions({ bot, state, clientOf }: Parts, { open, follow }: Rep
     const asked = await state.get<Asked>(askedKey(token ?? 'none'))
     if (asked === null) return false
     try {
-      await give(owner, asked, { id: asked.request.id, value: givenIn(asked.request, message.text.trim()) })
+      await give(owner, asked, { id: asked.request.id, value: givenIn(asked.request, text) })
     } catch (error) {
       const { code } = orThrow(error)
       await thread.post(wordsOf(error))
@@ -143,6 +148,6 @@ function givenIn(request: InputRequest, text: string): unknown {
 }
 
 function titleOf(request: InputRequest): string {
-  if (request.kind === 'question') return (request.message ?? 'I have a question.').slice(0, MAX_SHOWN)
-  return `May I call \`${request.toolName}\` with \`${JSON.stringify(request.args ?? {}).slice(0, MAX_SHOWN)}\`?`
+  if (request.kind === 'question') return calm(request.message ?? 'I have a question.').slice(0, MAX_SHOWN)
+  return `May I call \`${request.toolName}\` with \`${calm(JSON.stringify(request.args ?? {})).slice(0, MAX_SHOWN)}\`?`
 }

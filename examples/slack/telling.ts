@@ -4,7 +4,7 @@ import type { Client, InputRequest, RunEvent } from 'servable/client'
 import type { Reply } from './answers.ts'
 import { Edits } from './edits.ts'
 import { postFiles } from './files.ts'
-import { wordsOf } from './words.ts'
+import { calm, wordsOf } from './words.ts'
 
 /** An answer, and what it is told with. */
 export interface TellingParts {
@@ -56,7 +56,8 @@ export class Telling {
   }
 
   /** Writes a message of the run, anew or over the one that is there. */
-  async #write(index: number, markdown: string): Promise<void> {
+  async #write(index: number, text: string): Promise<void> {
+    const markdown = calm(text)
     const { thread, signal } = this.#parts
     signal.throwIfAborted()
     const message = this.reply.messages[index]

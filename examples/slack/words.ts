@@ -35,3 +35,8 @@ export function orThrow(error: unknown): ServableClientError {
   if (error instanceof ServableClientError && error.code !== 'state_unavailable') return error
   throw error
 }
+
+/** A text of an agent that calls no channel: `<!channel>` stays as it is written. */
+export function calm(text: string): string {
+  return text.replaceAll('<!', '<\u200b!')
+}

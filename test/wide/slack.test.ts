@@ -1,4 +1,5 @@
 /** The example `slack`: Chat SDK's bot on `servable/chat-state`, against a fake of Slack's Web API and with requests that are signed as Slack's. */
+import { randomBytes } from 'node:crypto'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -154,6 +155,7 @@ describe('the example slack', () => {
     const counted = message.texts.slice(1)
     for (const [index, text] of counted.entries())
       expect(text.startsWith(counted[index - 1] ?? '')).toBe(true)
+    // The bot waits after each edit, on any machine.
     const gaps = message.at.slice(1).map((at, index) => at - (message.at[index] ?? 0))
     for (const gap of gaps) expect(gap).toBeGreaterThan(1000)
   })
@@ -250,7 +252,7 @@ describe('the example slack', () => {
   })
 
   it('takes files, and gives files back', async () => {
-    const bytes = crypto.getRandomValues(Buffer.alloc(200_000))
+    const bytes = randomBytes(200_000)
     slack.files.set('/files-pri/T1-F1/cat.png', bytes)
     const fileOf = (name: string, size: number) => ({
       ...{ id: 'F1', name, mimetype: 'image/png', size },
@@ -305,6 +307,11 @@ describe('the example slack', () => {
     slack.busy.set('chat.postMessage', 1)
     await shows(await mention('patience'), 'You said: patience')
     expect(slack.busy.get('chat.postMessage')).toBe(0)
+  })
+
+  it('calls no channel, whatever it says', async () => {
+    const thread = await mention('&lt;!channel&gt; hello')
+    await shows(thread, 'You said: <\u200b!channel> hello')
   })
 
   it('splits a long answer', async () => {
