@@ -52,6 +52,7 @@ const PAGES_APART: readonly string[] = [
   'deploy-lambda.md',
   'dev.md',
   'mcp.md',
+  'mcp-apps.md',
   'openai.md',
   'remote-agents.md',
   'resuming.md',

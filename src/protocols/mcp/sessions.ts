@@ -6,6 +6,7 @@
  */
 
 import { deferred } from '../../base/wake.ts'
+import { showsPages } from './apps.ts'
 import { showsForms } from './asking.ts'
 import type { Fields } from './rpc.ts'
 
@@ -17,6 +18,9 @@ const MAX_SESSION_ID = 100
 
 /** The end of a session's id if the client shows forms. */
 const FORMS = '.forms'
+
+/** The same before it if the client shows pages. */
+const PAGES = '.pages'
 
 /** Most sessions of which this process knows subscriptions and log levels, and most of one client. The oldest are forgotten. */
 const MAX_SESSIONS = 10_000
@@ -76,12 +80,19 @@ export class ActiveCalls {
 
   /** The id of a new session. */
   begin(capabilities: Fields): string {
-    return crypto.randomUUID() + (showsForms(capabilities) ? FORMS : '')
+    return (
+      crypto.randomUUID() + (showsPages(capabilities) ? PAGES : '') + (showsForms(capabilities) ? FORMS : '')
+    )
   }
 
   /** Whether the client of a request shows forms. */
   showForms({ headers }: Request): boolean {
     return headers.get(SESSION)?.endsWith(FORMS) === true
+  }
+
+  /** Whether the client of a request shows pages. */
+  showsPages({ headers }: Request): boolean {
+    return headers.get(SESSION)?.replace(FORMS, '').endsWith(PAGES) === true
   }
 
   /**
