@@ -151,6 +151,7 @@ export type {
   AnsweredRun,
   AnswersToRun,
   Caller,
+  CallerFiles,
   CallerRuns,
   CallerSessions,
   FoundRun,
@@ -216,6 +217,7 @@ export {
 export type { ProviderConfig, Providers } from './http/security/key-headers.ts'
 export type { Access, Right } from './http/security/rights.ts'
 export type { PausedTarget } from './runs/brake.ts'
+export type { MadeFile, OpenedFile } from './runs/files.ts'
 export type { BegunRun, Observer, RunObserver } from './runs/observer.ts'
 export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { CompactContext, SessionsOptions } from './runs/sessions/session-options.ts'

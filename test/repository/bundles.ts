@@ -44,7 +44,7 @@ const ROOMS = {
   'src/protocols/langgraph-api/plugin.ts': ['langGraph'],
   'src/protocols/mcp/plugin.ts': [
     ...['mcp', 'mcpAuth', 'mcpTasks', 'mcpResources', 'mcpPrompts'],
-    ...['ownConversations', 'directTools', 'toJsonSchema'],
+    ...['ownConversations', 'ownFiles', 'directTools', 'toJsonSchema'],
   ],
   'src/features/otel/plugin.ts': ['otel'],
   'src/features/metrics/plugin.ts': ['metrics', 'MetricsExporter'],
@@ -71,7 +71,7 @@ function withPlugin(name: string, entry: string, call: string, limit: number, ke
 const ALL = [
   'cors(true), rateLimit(), uploads(), trustProxy(1), corrections(), tools(), openapi(), files(), sessions(), approvals(), queue(), guards({}),',
   'callerKeys(), budgets({ maxTokens: 1, windowMs: 1000, key: "all" }), webhooks(), schedules([]), aiSdkUi(), agUi(), openai(), anthropic(), langGraph(),',
-  'mcp({ tools: true, tasks: mcpTasks(), resources: mcpResources(ownConversations()), prompts: mcpPrompts(), directTools: directTools({}), toJsonSchema, auth: mcpAuth({ authorizationServers: [], resource: "" }) }),',
+  'mcp({ tools: true, tasks: mcpTasks(), resources: mcpResources({ ...ownConversations(), ...ownFiles() }), prompts: mcpPrompts(), directTools: directTools({}), toJsonSchema, auth: mcpAuth({ authorizationServers: [], resource: "" }) }),',
   'otel({ tracer: {} }), metrics(new MetricsExporter()), admin(), a2a(), eventSocket(), webConsole(), runLog(), auditLog()',
 ].join(' ')
 

@@ -7,10 +7,11 @@
 import type { SessionKey } from '../../agents/memory.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
+import type { MadeFile } from '../../runs/files.ts'
 import { idOf as sessionIdOf, thingOf } from '../../runs/sessions/session-record.ts'
 import { RUNS } from '../../runs/stored/record.ts'
-import type { Document, Reader, Transaction } from '../../stores/store.ts'
-import { runOfTurn, type TurnFile } from './address.ts'
+import type { Document, Position, Reader, Transaction } from '../../stores/store.ts'
+import { madeAt, runOfTurn, type TurnFile } from './address.ts'
 
 /** Files by their ids. A partition has the files of an owner. */
 const FILES = 'file'
@@ -80,12 +81,20 @@ export interface NewFile extends Omit<StoredFile, 'isComplete'>, FileMetadata {
   readonly maxBytes: number
 }
 
+/** A page of files, and after which the next one begins. */
+export interface MadePage {
+  readonly files: readonly MadeFile[]
+  readonly next?: Position | undefined
+}
+
 /** The type of {@link FILE_TRANSACTIONS}. */
 export interface FileTransactions extends Transactions {
   readonly reads: {
     /** The file of a reference. Undefined if there is none or it is incomplete. */
     readonly find: (tx: Reader, refId: string, partKey: string) => FoundFile | undefined
     readonly pieces: (tx: Reader, name: string, from: number, count: number) => readonly string[]
+    /** A page of the files that runs of an owner made, newest first. */
+    readonly made: (tx: Reader, owner: string, after?: Position) => MadePage
     /** Turns whose references must be renewed or dropped. */
     readonly due: (tx: Reader) => readonly DueTurn[]
     readonly leftOver: (tx: Reader) => readonly string[]
@@ -127,6 +136,9 @@ export type PieceOf = Pick<NewFile, 'fileId' | 'name' | 'refId' | 'session' | 'p
 const AT_ONCE = 100
 const FORGOTTEN_AT_ONCE = 10
 
+/** References of a file that are looked at to find a run that made it. */
+const MAX_REFERENCES = 10
+
 /** Milliseconds after which data that may have changed without notice is counted or checked again. */
 const AGAIN_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -146,6 +158,17 @@ export const FILE_TRANSACTIONS: FileTransactions = {
     pieces(tx, name, from, count) {
       const indexes = Array.from({ length: count }, (_, index) => from + index)
       return indexes.flatMap(index => tx.get<string>(PIECES, pieceId(name, index))?.value ?? [])
+    },
+    made(tx, owner, after) {
+      const page = tx.list<StoredFile>(FILES, { partition: owner, after, limit: AT_ONCE })
+      const made = page.flatMap(({ id, value: { isComplete, size } }) => {
+        const references = isComplete ? tx.oldest<Reference>(REFERENCES, MAX_REFERENCES, id) : []
+        const found = references.find(({ id: at, value: { session } }) => !session && madeAt(placeIn(at)))
+        if (found === undefined) return []
+        const { filename, mimeType } = found.value
+        return [{ runId: referrerOf(found.id), place: placeIn(found.id), filename, mimeType, size }]
+      })
+      return { files: made, ...(page.length === AT_ONCE && { next: positionOf(page.at(-1)) }) }
     },
     due: tx =>
       tx.expired<Reference>(REFERENCES, tx.now, AT_ONCE).flatMap(({ id, value: { session } }) => {
@@ -278,6 +301,15 @@ function referenceAt(tx: Reader, refId: string, partKey: string): Reference | un
 
 function referrerOf(id: string): string {
   return id.slice(0, id.lastIndexOf('/'))
+}
+
+/** The key of the part in the id of a reference of a run. */
+function placeIn(id: string): string {
+  return id.slice(id.lastIndexOf('/') + 1)
+}
+
+function positionOf(document: Position | undefined): Position | undefined {
+  return document && { at: document.at, id: document.id }
 }
 
 /** The thing with which a part of a file is evicted from a full store. */

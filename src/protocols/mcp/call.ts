@@ -293,7 +293,9 @@ class CallHandler {
 
   async #resultOf(outcome: CallOutcome, runId: string): Promise<object> {
     const isWaiting = 'result' in outcome && outcome.result.requests
-    return isWaiting ? this.#ask(runId, outcome.result.text) : endOf(outcome, this.#called, this.#parts.core)
+    return isWaiting
+      ? this.#ask(runId, outcome.result.text)
+      : endOf(outcome, this.#called, this.#parts.offers)
   }
 
   /** Asks the caller: with forms if its client shows them, else as text. */

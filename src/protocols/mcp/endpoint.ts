@@ -20,7 +20,7 @@ import { capabilitiesOf, checkHeader, LEGACY, MODERN, own } from './era.ts'
 import { clientOf, Listeners, MAX_URIS } from './listening.ts'
 import { specOf } from './offer.ts'
 import { page, TTL_MS } from './part.ts'
-import type { CallContext, Guard, McpIcon, McpPart, McpRequest, Method, Watched } from './request.ts'
+import type { CallContext, Guard, McpIcon, McpRequest, Method, Watched } from './request.ts'
 import {
   errorReply,
   type Fields,
@@ -45,8 +45,6 @@ export interface EndpointParts extends CallContext {
     readonly icons?: readonly McpIcon[] | undefined
   }
   readonly instructions: string | undefined
-  /** Resources and prompts. */
-  readonly offers: readonly McpPart[]
   readonly allowedHosts: readonly string[] | undefined
   readonly guard: Guard | undefined
 }

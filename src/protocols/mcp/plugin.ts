@@ -49,6 +49,7 @@ export {
   type McpResource,
   mcpResources,
   ownConversations,
+  ownFiles,
   type ResourceAsked,
   type ResourceContent,
   type ResourceEntry,

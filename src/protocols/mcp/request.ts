@@ -36,6 +36,8 @@ export interface CallContext {
   readonly seal: HandleSeal
   readonly tasks: McpTasks | undefined
   readonly sessions: ActiveCalls
+  /** Resources and prompts. */
+  readonly offers: readonly McpPart[]
 }
 
 /** Answers a method. */
@@ -85,6 +87,8 @@ export interface McpPart {
   /** The completion for a reference. Undefined if the reference is to something else. */
   complete(rpc: McpRequest, ref: Fields, parts: CallContext): Promise<object | undefined>
   readonly watched: Watched
+  /** A block of a result, with the address of its file as a resource. */
+  linked?(rpc: McpRequest, block: Fields): Promise<object>
 }
 
 /** What listeners are told of. */

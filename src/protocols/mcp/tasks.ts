@@ -136,9 +136,10 @@ async function cancel(
 /** The status of a task, with its requests, result or error. */
 async function statusOf(
   { last, tool }: McpTask,
-  { request, state, capabilities = {} }: McpRequest,
-  { core }: CallContext,
+  rpc: McpRequest,
+  { core, offers }: CallContext,
 ): Promise<object> {
+  const { state, capabilities = {} } = rpc
   const { status, requests = [], result } = last
   if (status === 'cancelled') return { status }
   if (status === 'input_required' && requests.length > 0)
@@ -151,7 +152,7 @@ async function statusOf(
     tracksChanges: false,
   })
   try {
-    const result = { resultType: 'complete', ...endOf(await done, { request, tool }, core) }
+    const result = { resultType: 'complete', ...(await endOf(await done, { ...rpc, tool }, offers)) }
     return { status: 'completed', result }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error
