@@ -151,7 +151,6 @@ export type {
   AnsweredRun,
   AnswersToRun,
   Caller,
-  CallerFiles,
   CallerRuns,
   CallerSessions,
   FoundRun,
@@ -217,7 +216,6 @@ export {
 export type { ProviderConfig, Providers } from './http/security/key-headers.ts'
 export type { Access, Right } from './http/security/rights.ts'
 export type { PausedTarget } from './runs/brake.ts'
-export type { MadeFile, OpenedFile } from './runs/files.ts'
 export type { BegunRun, Observer, RunObserver } from './runs/observer.ts'
 export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { CompactContext, SessionsOptions } from './runs/sessions/session-options.ts'

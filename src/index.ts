@@ -150,7 +150,6 @@ export type {
   AnsweredRun,
   AnswersToRun,
   Caller,
-  CallerFiles,
   CallerRuns,
   CallerSessions,
   FoundRun,
@@ -240,7 +239,6 @@ export type { OpenApiDocument } from './protocols/openapi/document.ts'
 export type { SwaggerOptions } from './protocols/openapi/options.ts'
 export type { DocsAssets, DocsFile } from './protocols/openapi/page.ts'
 export type { PausedTarget } from './runs/brake.ts'
-export type { MadeFile, OpenedFile } from './runs/files.ts'
 export type { ModelPrice, Pricing } from './runs/pricing.ts'
 export type { CompactContext, SessionsOptions } from './runs/sessions/session-options.ts'
 export type { DisconnectPolicy } from './runs/stored/host.ts'

@@ -11,7 +11,6 @@ import type { Turn, TurnTree } from '../agents/turn.ts'
 import type { Encoder } from '../http/runs/encoded.ts'
 import type { AskedRun, StartedRun } from '../http/runs/start-run.ts'
 import type { Right } from '../http/security/rights.ts'
-import type { MadeFile, OpenedFile } from '../runs/files.ts'
 import type { SessionPage, SessionQuery, SessionSummary } from '../runs/sessions/summary.ts'
 import type { RunPage, RunQuery } from '../runs/stored/host.ts'
 import type { RunEventPage } from '../runs/stored/log-page.ts'
@@ -30,7 +29,6 @@ export interface Caller {
   readonly whyUnstored: string | undefined
   readonly runs: CallerRuns
   readonly sessions: CallerSessions
-  readonly files: CallerFiles
   /**
    * Starts a run. It is a stored run if the request asks for the background or has a key, or if the disconnect policy says so. A plain run
    * is cancelled when its reader stops or its request is aborted. Throws `runs_not_stored`, `idempotency_mismatch`, `too_many_runs`, and
@@ -91,16 +89,6 @@ export interface CallerRuns {
   cancel(id: string): Promise<RunRecord>
   /** Deletes an ended run with all that it has. Throws `session_busy` for one at work. */
   delete(id: string): Promise<void>
-}
-
-/** Files that the caller's stored runs made, in artifacts and messages. Without the plugin `files()` there are none. */
-export interface CallerFiles {
-  /** The newest ones: at most 500. A caller without an identity has an empty list. */
-  list(): Promise<readonly MadeFile[]>
-  /** A file of a run, by its `place`. Undefined if there is none, or it is somebody else's. */
-  open(runId: string, place: string): Promise<OpenedFile | undefined>
-  /** The file of an address that a part of a run has as its `data`. Undefined for any other address. */
-  placeOf(address: string): Promise<Pick<MadeFile, 'runId' | 'place'> | undefined>
 }
 
 /** The input of a stored run. */

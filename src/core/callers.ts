@@ -24,15 +24,7 @@ import { parseJson } from '../web/json.ts'
 import { type Reply, sseReply } from '../web/reply.ts'
 import { counted } from '../web/sse.ts'
 import type { Core, SessionActs } from './built-in.ts'
-import type {
-  AnswersToRun,
-  Caller,
-  CallerFiles,
-  CallerRuns,
-  CallerSessions,
-  SessionOf,
-  StreamOptions,
-} from './caller.ts'
+import type { AnswersToRun, Caller, CallerRuns, CallerSessions, SessionOf, StreamOptions } from './caller.ts'
 import { stateOf } from './core.ts'
 import type { PluginCore } from './plugin.ts'
 
@@ -41,8 +33,6 @@ const MAX_CHAIN = 100
 
 /** Runs of a page, and most pages that are read for one run. */
 const PAGE = 100
-/** Most files of a list. */
-const MAX_FILES = 500
 const MAX_PAGES = 10
 
 /**
@@ -85,16 +75,6 @@ class RequestCaller implements Caller {
 
   get sessions(): CallerSessions {
     return new RequestSessions(this.#core, this.#state)
-  }
-
-  get files(): CallerFiles {
-    const { files } = this.#core.runs
-    const { owner } = this.#state
-    return {
-      list: async () => (owner === null ? [] : ((await files?.made?.(owner, MAX_FILES)) ?? [])),
-      open: async (runId, place) => files?.open?.({ runId, owner }, place),
-      placeOf: async address => files?.placeOf?.(address),
-    }
   }
 
   may(right: Right, owner?: string | null): boolean {

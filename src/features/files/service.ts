@@ -16,13 +16,13 @@ import type { FileOwner, FileStorage, InputOwner, MadeFile, OpenedFile, RunFiles
 import { partitionOf } from '../../runs/stored/record.ts'
 import type { Position, Store, Transaction } from '../../stores/store.ts'
 import { addressesOf, madeAt, partKeyIn, turnFilesIn, turnRefOf } from './address.ts'
-import { AT_ONCE, bytesOfPieces, digestOf, pieceCount, piecesOf } from './bytes.ts'
+import { AT_ONCE, bytesOfPieces, digestOf, pieceCount, piecesOf, streamOf } from './bytes.ts'
+import type { FileMetadata } from './documents.ts'
 import { withAddresses, withData } from './inputs.ts'
 import { RunFilesWriter } from './run-files.ts'
 import type { FileBytes, FilePosition, FileSettings, Storing } from './store.ts'
 import {
   FILE_TRANSACTIONS,
-  type FileMetadata,
   type FileTransactions,
   type FoundFile,
   type NewFile,
@@ -363,21 +363,6 @@ export class FileService implements FileStorage, Storing {
 /** The address of an owner's files. With Durable Objects one object has them all. */
 function addressFor(owner: string | null): ObjectAddress {
   return { name: FILES_SERVICE, key: partitionOf(owner) }
-}
-
-/** A stream that reads pieces only on demand. */
-function streamOf(
-  first: Uint8Array,
-  more: () => Promise<Uint8Array>,
-  isOver: () => boolean,
-): ReadableStream<Uint8Array> {
-  let ready: Uint8Array | undefined = first
-  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    controller.enqueue(ready ?? (await more()))
-    ready = undefined
-    if (isOver()) controller.close()
-  }
-  return new ReadableStream({ pull }, { highWaterMark: 0 })
 }
 
 function gone(): ServableError {

@@ -7,48 +7,22 @@
 import type { SessionKey } from '../../agents/memory.ts'
 import { ServableError } from '../../base/errors.ts'
 import type { Transactions } from '../../core/transaction-calls.ts'
-import type { MadeFile } from '../../runs/files.ts'
 import { idOf as sessionIdOf, thingOf } from '../../runs/sessions/session-record.ts'
 import { RUNS } from '../../runs/stored/record.ts'
-import type { Document, Position, Reader, Transaction } from '../../stores/store.ts'
-import { madeAt, runOfTurn, type TurnFile } from './address.ts'
-
-/** Files by their ids. A partition has the files of an owner. */
-const FILES = 'file'
-/** References: the referrer and the part in it. A partition has the references of a file. */
-export const REFERENCES = 'file-reference'
-/** Pieces of files in base64. */
-const PIECES = 'file-piece'
-/** Bytes of each owner. */
-const OWNERS = 'file-owner'
-/** Names to delete from a custom store. */
-export const LEFT_OVER = 'file-left-over'
-
-/** A stored file. */
-export interface StoredFile {
-  /** Its name in a custom store, and of its pieces in the state. */
-  readonly name: string
-  /** SHA-256, in hexadecimal digits. */
-  readonly digest: string
-  readonly size: number
-  /** The number of its pieces in the state; 0 if it is in a custom store. */
-  readonly pieces: number
-  /** Whether all of its bytes are stored. */
-  readonly isComplete: boolean
-}
-
-/** The metadata of a file in a reference. */
-export interface FileMetadata {
-  readonly mimeType: string
-  readonly filename: string
-}
-
-/** A reference to a file. */
-interface Reference extends FileMetadata {
-  readonly fileId: string
-  /** The session, if a turn is the referrer. */
-  readonly session?: SessionKey | undefined
-}
+import type { Document, Reader, Transaction } from '../../stores/store.ts'
+import { runOfTurn, type TurnFile } from './address.ts'
+import {
+  FILES,
+  type FileMetadata,
+  LEFT_OVER,
+  OWNERS,
+  PIECES,
+  REFERENCES,
+  type Reference,
+  referrerOf,
+  type StoredFile,
+} from './documents.ts'
+import { made } from './made.ts'
 
 /** A reference of a turn that may be deleted. */
 export interface DueTurn {
@@ -81,12 +55,6 @@ export interface NewFile extends Omit<StoredFile, 'isComplete'>, FileMetadata {
   readonly maxBytes: number
 }
 
-/** A page of files, and after which the next one begins. */
-export interface MadePage {
-  readonly files: readonly MadeFile[]
-  readonly next?: Position | undefined
-}
-
 /** The type of {@link FILE_TRANSACTIONS}. */
 export interface FileTransactions extends Transactions {
   readonly reads: {
@@ -94,7 +62,7 @@ export interface FileTransactions extends Transactions {
     readonly find: (tx: Reader, refId: string, partKey: string) => FoundFile | undefined
     readonly pieces: (tx: Reader, name: string, from: number, count: number) => readonly string[]
     /** A page of the files that runs of an owner made, newest first. */
-    readonly made: (tx: Reader, owner: string, after?: Position) => MadePage
+    readonly made: typeof made
     /** Turns whose references must be renewed or dropped. */
     readonly due: (tx: Reader) => readonly DueTurn[]
     readonly leftOver: (tx: Reader) => readonly string[]
@@ -136,9 +104,6 @@ export type PieceOf = Pick<NewFile, 'fileId' | 'name' | 'refId' | 'session' | 'p
 const AT_ONCE = 100
 const FORGOTTEN_AT_ONCE = 10
 
-/** References of a file that are looked at to find a run that made it. */
-const MAX_REFERENCES = 10
-
 /** Milliseconds after which data that may have changed without notice is counted or checked again. */
 const AGAIN_MS = 60_000
 const HOUR_MS = 3_600_000
@@ -159,17 +124,7 @@ export const FILE_TRANSACTIONS: FileTransactions = {
       const indexes = Array.from({ length: count }, (_, index) => from + index)
       return indexes.flatMap(index => tx.get<string>(PIECES, pieceId(name, index))?.value ?? [])
     },
-    made(tx, owner, after) {
-      const page = tx.list<StoredFile>(FILES, { partition: owner, after, limit: AT_ONCE })
-      const made = page.flatMap(({ id, value: { isComplete, size } }) => {
-        const references = isComplete ? tx.oldest<Reference>(REFERENCES, MAX_REFERENCES, id) : []
-        const found = references.find(({ id: at, value: { session } }) => !session && madeAt(placeIn(at)))
-        if (found === undefined) return []
-        const { filename, mimeType } = found.value
-        return [{ runId: referrerOf(found.id), place: placeIn(found.id), filename, mimeType, size }]
-      })
-      return { files: made, ...(page.length === AT_ONCE && { next: positionOf(page.at(-1)) }) }
-    },
+    made,
     due: tx =>
       tx.expired<Reference>(REFERENCES, tx.now, AT_ONCE).flatMap(({ id, value: { session } }) => {
         return session === undefined ? [] : [{ id, session, runId: runOfTurn(referrerOf(id)) }]
@@ -297,19 +252,6 @@ function referenceAt(tx: Reader, refId: string, partKey: string): Reference | un
   const id = idOf(refId, partKey)
   const shared = () => tx.withPrefix<Reference>(REFERENCES, sharedId(id, ''), 1)[0]
   return (tx.get<Reference>(REFERENCES, id) ?? shared())?.value
-}
-
-function referrerOf(id: string): string {
-  return id.slice(0, id.lastIndexOf('/'))
-}
-
-/** The key of the part in the id of a reference of a run. */
-function placeIn(id: string): string {
-  return id.slice(id.lastIndexOf('/') + 1)
-}
-
-function positionOf(document: Position | undefined): Position | undefined {
-  return document && { at: document.at, id: document.id }
 }
 
 /** The thing with which a part of a file is evicted from a full store. */

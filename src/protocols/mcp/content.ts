@@ -130,7 +130,9 @@ export async function endOf(
   if (finishReason === 'cancelled') return failed('The run was cancelled')
   const result = resultOf(outcome.result, publicUrl)
   const linked = offers.find(each => each.linked)?.linked
-  const content = linked ? await Promise.all(result.content.map(block => linked(rpc, block as Fields))) : result.content
+  const content = linked
+    ? await Promise.all(result.content.map(block => linked(rpc, block as Fields)))
+    : result.content
   // A client refuses a result without the structured content that was promised.
   const isShort = structured === null && tool.outputSchema
   const hasFailed = isShort || /^(rejected|auth_required)$/.test(finishReason)

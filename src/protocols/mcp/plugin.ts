@@ -33,6 +33,7 @@ import { createHandleSeal } from './seal.ts'
 import { ActiveCalls } from './sessions.ts'
 
 export { toJsonSchema } from '../../http/json-schema.ts'
+export type { MadeFile, OpenedFile } from '../../runs/files.ts'
 export { type McpAuthOptions, mcpAuth, type TokenOwner } from './auth.ts'
 export { type DirectTools, type DirectToolsOptions, directTools, type ToolManager } from './direct-tools.ts'
 export type { McpTool, TaskSupport, ToJsonSchema } from './offer.ts'
@@ -44,7 +45,7 @@ export {
   type PromptMessage,
   type PromptResult,
 } from './prompts.ts'
-export type { Asked, Completes, McpAuth, McpIcon, McpPart, McpTasks, Named } from './request.ts'
+export type { Asked, AskedFiles, Completes, McpAuth, McpIcon, McpPart, McpTasks, Named } from './request.ts'
 export {
   type McpResource,
   mcpResources,

@@ -118,7 +118,7 @@ export function mcpResources(resources: Readonly<Record<string, McpResource>>): 
     if (block.type !== 'resource_link') return block
     const { origin } = new URL(rpc.request.url)
     const uri = String(block.uri)
-    const { files } = askedBy(rpc).caller
+    const { files } = askedBy(rpc)
     // Without `publicUrl`, a file has an address without an origin.
     const at =
       (await files.placeOf(uri)) ??
@@ -200,14 +200,14 @@ const FILE = 'servable://files/{run}/{file}'
  * mcp({ tools: true, tasks: mcpTasks(), resources: mcpResources(ownFiles()) })
  */
 export function ownFiles(): Readonly<Record<string, McpResource>> {
-  const find = ({ caller, params: { run = '', file = '' } }: ResourceAsked) => caller.files.open(run, file)
+  const find = ({ files, params: { run = '', file = '' } }: ResourceAsked) => files.open(run, file)
   return {
     [FILE]: {
       name: 'file',
       description: 'A file that an agent made for you',
-      async list({ caller }) {
-        const files = await caller.files.list()
-        return files.map(({ filename, mimeType, size, ...at }) => ({
+      async list({ files }) {
+        const all = await files.list()
+        return all.map(({ filename, mimeType, size, ...at }) => ({
           ...{ uri: fileUri(at), name: filename, mimeType, size },
         }))
       },

@@ -14,7 +14,7 @@ import { StartedRun } from '../../http/runs/start-run.ts'
 import { RequestAsker } from '../../http/security/asker.ts'
 import { checkPermitOf } from '../../runs/permit.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'
-import { answersTo, formsOf, showsForms } from './asking.ts'
+import { answersTo, asksAll, formsOf } from './asking.ts'
 import { endOf } from './content.ts'
 import { checkHeader, own } from './era.ts'
 import type { Offered } from './offer.ts'
@@ -143,7 +143,7 @@ async function statusOf(
   const { status, requests = [], result } = last
   if (status === 'cancelled') return { status }
   if (status === 'input_required' && requests.length > 0)
-    return { status, inputRequests: showsForms(capabilities) ? formsOf(requests, result?.text) : {} }
+    return { status, inputRequests: asksAll(capabilities, requests) ? formsOf(requests, result?.text) : {} }
   // Once all requests are answered, another run continues the task.
   if (status === 'queued' || status === 'running' || status === 'input_required') return { status: 'working' }
   const { done } = new RunReader(new StartedRun(undefined, last, core.host, state.owner), {
