@@ -20,8 +20,9 @@ import { callTool } from './call.ts'
 import { capabilitiesOf, checkHeader, LEGACY, MODERN, own } from './era.ts'
 import { clientOf, Listeners, MAX_URIS } from './listening.ts'
 import { specOf } from './offer.ts'
+import type { McpPart } from './part.ts'
 import { page, TTL_MS } from './part.ts'
-import type { CallContext, Guard, McpIcon, McpPart, McpRequest, Method, Watched } from './request.ts'
+import type { CallContext, Guard, McpIcon, McpRequest, Method, Watched } from './request.ts'
 import {
   errorReply,
   type Fields,
@@ -46,9 +47,7 @@ export interface EndpointParts extends CallContext {
     readonly icons?: readonly McpIcon[] | undefined
   }
   readonly instructions: string | undefined
-  /** Resources and prompts. */
-  readonly offers: readonly McpPart[]
-  /** The one of them with the resources. */
+  /** The part with the resources. */
   readonly resources: McpPart | undefined
   readonly allowedHosts: readonly string[] | undefined
   readonly guard: Guard | undefined
