@@ -55,10 +55,10 @@ const toolkits = [{ name: 'shop', description: 'Orders', tools: [order] }]
 const PARTS: readonly (readonly [title: string, page: string, options: HandlerOptions])[] = [
   ['sessions()', '../build/sessions.md', { plugins: [sessions()] }],
   ['files()', '../build/files.md', { plugins: [files()] }],
-  ['approvals()', '../build/approvals.md#the-inbox', { plugins: [approvals()] }],
+  ['approvals()', '../build/inbox.md#the-inbox', { plugins: [approvals()] }],
   ['webhooks({ clients: true })', '../connect/webhooks.md', { plugins: [webhooks({ clients: true })] }],
   ['schedules()', '../build/schedules.md', { plugins: [schedules([daily], admin)] }],
-  ['pausing()', '../run/pausing.md', { plugins: [pausing(admin)] }],
+  ['pausing()', '../run/budgets.md#pause-an-agent', { plugins: [pausing(admin)] }],
   ['callerKeys()', '../run/keys.md', { plugins: [callerKeys(admin)] }],
   ['budgets()', '../run/budgets.md', { plugins: [budgets(budget, admin)] }],
   ['metricsExporter', '../run/metrics.md', { metricsExporter: new MetricsExporter({ history: true }) }],

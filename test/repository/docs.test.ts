@@ -79,7 +79,10 @@ describe('deadLinks', () => {
 describe('unindexed', () => {
   it('names pages of docs that the index does not link to below the heading of their folder', () => {
     const pages = new Map([
-      ['docs/README.md', '[two](look-up/two.md)\n\n## Look up\n\n[one](look-up/one.md#part) [three](run/three.md)'],
+      [
+        'docs/README.md',
+        '[two](look-up/two.md)\n\n## Look up\n\n[one](look-up/one.md#part) [three](run/three.md)',
+      ],
       ['docs/look-up/one.md', ''],
       ['docs/look-up/two.md', ''],
       ['docs/run/three.md', ''],
