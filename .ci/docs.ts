@@ -2,7 +2,7 @@
 //   node .ci/docs.ts
 // It fails on a dead relative link or anchor, a page that docs/README.md does not name, an option of `createHandler` that
 // docs/look-up/options.md does not name with its default and with who sets it, a first table there that is too long, an error code that
-// docs/look-up/errors.md does not name with its status, a folder of `src` without a row in docs/why/architecture.md, and a file that is
+// docs/look-up/errors.md does not name with its status, an event or a field that docs/look-up/events.md does not name, a folder of `src` without a row in docs/why/architecture.md, and a file that is
 // named there and is not there.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
@@ -15,6 +15,7 @@ export type Texts = ReadonlyMap<string, string>
 const INDEX = 'docs/README.md'
 const OPTIONS_PAGE = 'docs/look-up/options.md'
 const ERRORS_PAGE = 'docs/look-up/errors.md'
+const EVENTS_PAGE = 'docs/look-up/events.md'
 const ARCHITECTURE_PAGE = 'docs/why/architecture.md'
 
 /** A page without its code, since code has no links and headings. */
@@ -142,6 +143,36 @@ export function wrongCodes(page: string, statuses: ReadonlyMap<string, string>):
     ...wrong.map(([code, status]) => `${ERRORS_PAGE}: needs a row of \`${code}\` with the status ${status}`),
     ...unknown.map(code => `${ERRORS_PAGE}: there is no code \`${code}\``),
   ]
+}
+
+/** The fields of every event, from `src/agents/event.ts`. */
+export function eventsOf(source: string): Map<string, string[]> {
+  const [, members = ''] = /^const MEMBERS:[^\n]*\n([\s\S]*?)^\}/m.exec(source) ?? []
+  const events = members.matchAll(/^ {2}(\w+): (\{\}|\{ .*\}|\{\n[\s\S]*?^ {2}\}),$/gm)
+  return new Map(
+    [...events].map(([, type = '', fields = '']) => [
+      type,
+      [...fields.matchAll(/(\w+): 1/g)].map(([, field = '']) => field),
+    ]),
+  )
+}
+
+/** The errors of the page of events. The rows of its first table have `type`, the fields and their meaning. */
+export function wrongEvents(page: string, events: ReadonlyMap<string, readonly string[]>): string[] {
+  const rows = rowsOf(page).filter(([, , meaning]) => meaning !== undefined)
+  const named = new Map(
+    rows.flatMap(([cell, fields]) =>
+      codesIn(cell).map(type => [type, codesIn(fields).map(code => code.replace(/:.*/, ''))] as const),
+    ),
+  )
+  named.delete('type')
+  const ordered = (fields: readonly string[] = ['none']) => fields.toSorted().join()
+  const wrong = [...events].filter(([type, fields]) => ordered(named.get(type)) !== ordered(fields))
+  const unknown = [...named.keys()].filter(type => !events.has(type))
+  return [
+    ...wrong.map(([type, fields]) => `needs a row of \`${type}\` with the fields ${fields.join(', ')}`),
+    ...unknown.map(type => `there is no event \`${type}\``),
+  ].map(each => `${EVENTS_PAGE}: ${each}`)
 }
 
 /** An option: its name with those of the options around it, and the default of its docstring. */
@@ -312,6 +343,7 @@ export function checkDocs(root: string): string[] {
       pages.get(ERRORS_PAGE) ?? '',
       statusesOf(source('src/base/errors.ts'), source('src/web/problem.ts')),
     ),
+    ...wrongEvents(pages.get(EVENTS_PAGE) ?? '', eventsOf(source('src/agents/event.ts'))),
     ...wrongOptions(pages.get(OPTIONS_PAGE) ?? '', optionsOf(sources.values())),
     ...wrongPlaces(pages.get(ARCHITECTURE_PAGE) ?? '', [...sources.keys()], path =>
       existsSync(join(root, path)),

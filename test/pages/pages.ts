@@ -8,6 +8,7 @@ export const PAGES_OF_PARTS: readonly string[] = [
   'a2a.md',
   'ag-ui.md',
   'console.md',
+  'costs.md',
   'deploy.md',
   'deploy-bun.md',
   'deploy-deno.md',
@@ -20,10 +21,8 @@ export const PAGES_OF_PARTS: readonly string[] = [
   'logs.md',
   'metrics.md',
   'plugins.md',
-  'queue.md',
   'schedules.md',
   'several-machines.md',
-  'smaller-bundles.md',
   'stores.md',
   'tool-servers.md',
 ]
@@ -44,6 +43,7 @@ export const PAGES_OF_CALLERS: readonly string[] = [
 const PAGES_APART: readonly string[] = [
   'ai-sdk-ui.md',
   'approvals.md',
+  'inbox.md',
   'guards.md',
   'budgets.md',
   'keys.md',

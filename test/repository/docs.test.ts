@@ -1,4 +1,4 @@
-/** The script that checks the documentation. */
+/** The scripts that check and make the documentation. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,15 +6,18 @@ import { describe, expect, it } from 'vitest'
 import {
   anchorsOf,
   deadLinks,
+  eventsOf,
   linksOf,
   optionsOf,
   rowsOf,
   statusesOf,
   unindexed,
   wrongCodes,
+  wrongEvents,
   wrongOptions,
   wrongPlaces,
 } from '../../.ci/docs.ts'
+import { ROUTES_PAGE, tables, withTables } from '../../.ci/routes.ts'
 
 const never = () => false
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -74,15 +77,22 @@ describe('deadLinks', () => {
 })
 
 describe('unindexed', () => {
-  it('names pages of docs that the index does not link to', () => {
+  it('names pages of docs that the index does not link to below the heading of their folder', () => {
     const pages = new Map([
-      ['docs/README.md', '[one](one.md#part)'],
-      ['docs/one.md', ''],
-      ['docs/two.md', ''],
+      [
+        'docs/README.md',
+        '[two](look-up/two.md)\n\n## Look up\n\n[one](look-up/one.md#part) [three](run/three.md)',
+      ],
+      ['docs/look-up/one.md', ''],
+      ['docs/look-up/two.md', ''],
+      ['docs/run/three.md', ''],
       ['docs/why/decisions/0001-one.md', ''],
       ['README.md', ''],
     ])
-    expect(unindexed(pages)).toEqual(['docs/README.md: does not name docs/two.md'])
+    expect(unindexed(pages)).toEqual([
+      'docs/README.md: does not name docs/look-up/two.md in the part of its folder',
+      'docs/README.md: does not name docs/run/three.md in the part of its folder',
+    ])
   })
 
   it('names none while there is no index', () => {
@@ -252,4 +262,34 @@ describe('the pages', () => {
     )
     expect(wrongOptions(await read('docs/look-up/options.md'), options)).toEqual([])
   })
+})
+
+describe('the events', () => {
+  const source =
+    'const MEMBERS: X = {\n  text: { text: 1 },\n  file: {\n    ...{ id: 1, parts: 1 },\n  },\n  resumed: {},\n}\n'
+  const events = eventsOf(source)
+
+  it('are read from the sources', async () => {
+    expect([...events]).toEqual([
+      ['text', ['text']],
+      ['file', ['id', 'parts']],
+      ['resumed', []],
+    ])
+    expect(eventsOf(await read('src/agents/event.ts')).size).toBeGreaterThan(10)
+  })
+
+  it('are on the page with their fields, and no others', () => {
+    const page = '| `text` | `text` | x |\n| `file` | `id`, `parts: []`? | x |\n| `resumed` | | x |\n'
+    expect(wrongEvents(page, events)).toEqual([])
+    expect(wrongEvents(page.replace('`id`, ', '').replace('resumed', 'gone'), events)).toEqual([
+      'docs/look-up/events.md: needs a row of `file` with the fields id, parts',
+      'docs/look-up/events.md: needs a row of `resumed` with the fields ',
+      'docs/look-up/events.md: there is no event `gone`',
+    ])
+  })
+})
+
+it('the page of routes is what the code has: node .ci/routes.ts', async () => {
+  const page = await readFile(ROUTES_PAGE, 'utf8')
+  expect(page).toBe(withTables(page, tables()))
 })

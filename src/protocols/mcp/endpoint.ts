@@ -20,9 +20,8 @@ import { callTool } from './call.ts'
 import { capabilitiesOf, checkHeader, LEGACY, MODERN, own } from './era.ts'
 import { clientOf, Listeners, MAX_URIS } from './listening.ts'
 import { specOf } from './offer.ts'
-import type { McpPart } from './part.ts'
 import { page, TTL_MS } from './part.ts'
-import type { CallContext, Guard, McpIcon, McpRequest, Method, Watched } from './request.ts'
+import type { CallContext, Guard, McpIcon, McpPart, McpRequest, Method, Watched } from './request.ts'
 import {
   errorReply,
   type Fields,
