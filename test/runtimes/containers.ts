@@ -163,7 +163,9 @@ async function fillBase(context: string, architecture: Architecture): Promise<vo
   const rootfs = join(made, 'rootfs')
   const restore = architecture === 'arm64' ? await emulate() : async () => {}
   try {
-    await sh('debootstrap', [`--arch=${architecture}`, '--variant=minbase', 'bookworm', rootfs, address])
+    // What it mounts goes with it, so that nobody deletes this machine's /proc in a folder that it left behind.
+    const args = [`--arch=${architecture}`, '--variant=minbase', 'bookworm', rootfs, address]
+    await sh('unshare', ['--mount', 'debootstrap', ...args])
   } finally {
     await restore()
   }
