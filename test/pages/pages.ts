@@ -48,6 +48,7 @@ const PAGES_APART: readonly string[] = [
   'budgets.md',
   'keys.md',
   'command.md',
+  'containers.md',
   'deploy-agentcore.md',
   'deploy-lambda.md',
   'dev.md',
