@@ -7,6 +7,7 @@ import process from 'node:process'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { eventually } from '../eventually.ts'
+import { once } from '../once.ts'
 import { freePort } from '../runtimes/harness.ts'
 import { COMPILED, root, type Started, start } from '../runtimes/process.ts'
 
@@ -57,7 +58,7 @@ class Reader {
   /** The files as the page has them, by their paths. */
   readonly #files = new Map<string, string>()
   readonly #installed = new Set<string>()
-  readonly #change: (text: string) => string
+  readonly #options: TutorialOptions
   /** What the reader has put into variables. */
   readonly variables: Record<string, string> = {}
   /** What the last command printed. */
@@ -67,17 +68,14 @@ class Reader {
   /** The last command, if it only reads: a reader types it again until what goes on in the background is there. */
   #look: string | undefined
 
-  private constructor(folder: string, ports: ReadonlyMap<string, string>, change: (text: string) => string) {
+  private constructor(folder: string, ports: ReadonlyMap<string, string>, options: TutorialOptions) {
     this.folder = folder
-    this.#change = change
+    this.#options = options
     this.#ports = ports
   }
 
   /** Begins in a new folder, whose `servable` is that of the sources. */
-  static async begin(
-    change: (text: string) => string = text => text,
-    variables: Readonly<Record<string, string>> = {},
-  ): Promise<Reader> {
+  static async begin(options: TutorialOptions): Promise<Reader> {
     await mkdir(join(root, 'test/.tmp'), { recursive: true })
     const folder = await mkdtemp(join(root, 'test/.tmp/tutorial-'))
     const installed = join(folder, 'node_modules/servable')
@@ -96,9 +94,16 @@ class Reader {
     await writeFile(join(bin, '.curlrc'), 'silent\n')
     const ports = new Map<string, string>()
     for (const port of PORTS) ports.set(port, String(await freePort()))
-    const reader = new Reader(folder, ports, change)
-    Object.assign(reader.variables, variables)
+    const reader = new Reader(folder, ports, options)
+    Object.assign(reader.variables, await options.prepare?.())
     return reader
+  }
+
+  /** Takes the packages of another folder in place of those of the repository. */
+  async link(folder: string): Promise<void> {
+    for (const name of await readdir(join(folder, 'node_modules')))
+      if (!name.startsWith('.'))
+        await symlink(join(folder, 'node_modules', name), join(this.folder, 'node_modules', name))
   }
 
   /** The address of a port that the page names. */
@@ -181,6 +186,7 @@ class Reader {
   async #type(code: string): Promise<void> {
     const lines = code.split('\n')
     const last = lines.pop() ?? ''
+    await this.#options.before?.(code, this.folder)
     const isServer = SERVERS.find(([command]) => command.test(last))
     for (const [, names = ''] of code.matchAll(/^npm install (.+)$/gm))
       for (const name of names.split(' ')) if (!name.startsWith('-')) this.#installed.add(name)
@@ -202,8 +208,10 @@ class Reader {
       args: ['-c', `exec env ${this.#moved(code).replace('npx ', '')}`],
       cwd: this.folder,
       env: this.#environment(),
-      until,
+      // What cannot be loaded does not serve either.
+      until: new RegExp(`${until.source}|servable: .*`),
     })
+    if (server.ready[0].startsWith('servable: ')) throw new Error(server.log())
     this.#servers.set(code, server)
     this.said = server.log()
   }
@@ -243,7 +251,8 @@ class Reader {
     this.#files.set(name, `${text.trim()}\n`)
     const path = join(this.folder, name)
     await mkdir(dirname(path), { recursive: true })
-    await writeFile(path, this.#change(this.#moved(`${text.trim()}\n`)))
+    const moved = this.#moved(`${text.trim()}\n`)
+    await writeFile(path, this.#options.change?.(moved) ?? moved)
     this.#hasNews = true
   }
 
@@ -328,20 +337,42 @@ function partsOf(file: string): Map<string, string> {
   return parts
 }
 
+/** The packages of an example that the repository does not have, installed once for all tests. */
+async function install(example: string, folder: string): Promise<void> {
+  const { dependencies, devDependencies } = JSON.parse(
+    await readFile(join(root, 'examples', example, 'package.json'), 'utf8'),
+  )
+  const { servable: _, ...packages } = { ...dependencies, ...devDependencies }
+  await writeFile(join(folder, 'package.json'), JSON.stringify({ private: true, dependencies: packages }))
+  await run(join(root, 'node_modules/.bin/bun'), ['install', '--no-save'], { cwd: folder })
+}
+
 interface TutorialOptions {
+  /** The folder of `examples`. Default: the name of the tutorial. */
+  readonly example?: string
+  /** Whether it needs packages that the repository does not have. */
+  readonly installs?: boolean
+  /** More tests of what was built, in the end. */
+  readonly more?: (reader: () => Reader) => void
   /** Changes files as they are written, such as waits that are made for people. */
   readonly change?: (text: string) => string
+  /** Called before each command. */
+  readonly before?: (command: string, folder: string) => Promise<void>
   /** Gives variables that the commands of the page read. */
   readonly prepare?: () => Promise<Readonly<Record<string, string>>>
 }
 
 /** Tests a tutorial step by step, and that the last step is the folder of `examples`. A step that fails fails the others too. */
-export function tutorial(name: string, { change, prepare }: TutorialOptions = {}): void {
+export function tutorial(
+  name: string,
+  { example = name, installs = false, ...options }: TutorialOptions = {},
+): void {
   describe(`docs/start/tutorial-${name}.md`, () => {
     let reader: Reader
     let failed: unknown
     beforeAll(async () => {
-      reader = await Reader.begin(change, await prepare?.())
+      reader = await Reader.begin(options)
+      if (installs) await reader.link(await once(`tutorial-${name}`, folder => install(example, folder)))
     })
     afterAll(() => reader?.stop())
 
@@ -356,9 +387,11 @@ export function tutorial(name: string, { change, prepare }: TutorialOptions = {}
       }
     })
 
+    options.more?.(() => reader)
+
     it('ends with the folder of the examples', async () => {
-      if (process.env.UPDATE_EXAMPLES) await reader.copyTo(name)
-      await reader.equals(name)
+      if (process.env.UPDATE_EXAMPLES) await reader.copyTo(example)
+      await reader.equals(example)
     })
   })
 }
