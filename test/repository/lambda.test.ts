@@ -241,6 +241,17 @@ describe('a call that streams', () => {
     await eventually(() => expect(stopped).toHaveBeenCalledOnce())
   })
 
+  it('fails where its body fails midway, so that nobody takes what came for the whole', async () => {
+    const body = new ReadableStream({
+      start: controller => controller.enqueue(new Uint8Array([65])),
+      pull: controller => controller.error(new Error('the file is gone')),
+    })
+    const { to, pieces, inner } = gathered()
+    const called = lambda(async () => new Response(body))(event('GET', '/'), to, HOUR)
+    await expect(called).rejects.toThrow('the file is gone')
+    expect([read(pieces).text, inner.writableEnded]).toEqual(['A', false])
+  })
+
   it('stores no run in memory, which the next call may not find', async () => {
     const answer = lambda(createHandler({ agents: agents().agents, registry: false, state: memoryState() }))
     const { to, pieces } = gathered()

@@ -50,6 +50,7 @@ const workflows = {
     register: false,
     async *run(input, { step, signal }) {
       const gate = textOf(input)
+      console.log('packs begins')
       yield yield* step('charge', () => {
         appendFileSync(join(GATES, `${gate}.charged`), 'x')
         return 'charged '
