@@ -1,9 +1,10 @@
 // Checks README.md, bench/README.md and docs/**/*.md, in less than a second:
 //   node .ci/docs.ts
-// It fails on a dead relative link or anchor, a page that docs/README.md does not name, an option of `createHandler` that
-// docs/look-up/options.md does not name with its default and with who sets it, a first table there that is too long, an error code that
-// docs/look-up/errors.md does not name with its status, an event or a field that docs/look-up/events.md does not name, a folder of `src` without a row in docs/why/architecture.md, and a file that is
-// named there and is not there.
+// It fails on a dead relative link or anchor, a page that docs/README.md does not name below the heading of its folder, a page that does not
+// say what its commands ask, an option of `createHandler` that docs/look-up/options.md does not name with its default and with who sets it, a
+// first table there that is too long, an error code that docs/look-up/errors.md does not name with its status, an event or a field that
+// docs/look-up/events.md does not name, a folder of `src` without a row in docs/why/architecture.md, and a file that is named there and is not
+// there.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import process from 'node:process'
@@ -98,6 +99,20 @@ export function unindexed(pages: Texts): string[] {
   return [...pages.keys()]
     .filter(path => parts.length > 0 && /^docs\/[^/]+\/[^/]+\.md$/.test(path) && !named.has(path))
     .map(path => `${INDEX}: does not name ${path} in the part of its folder`)
+}
+
+/** The port of the example agents, which only a clone of the repository has. */
+const PORT_OF_EXAMPLES = '8787'
+
+/** Pages whose code asks the port of the example agents, and that tell neither of them nor what to serve there. */
+export function unservedCode(pages: Texts): string[] {
+  const asks = (page: string) => page.includes(PORT_OF_EXAMPLES)
+  return [...pages]
+    .filter(([path, page]) => path.startsWith('docs/') && asks(page) && !asks(withoutCode(page)))
+    .filter(
+      ([, page]) => !page.includes('#try-the-example-agents') && !page.includes(`port: ${PORT_OF_EXAMPLES}`),
+    )
+    .map(([path]) => `${path}: does not say what serves port ${PORT_OF_EXAMPLES}`)
 }
 
 /** The rows of a page's tables, as cells. */
@@ -339,6 +354,7 @@ export function checkDocs(root: string): string[] {
   return [
     ...deadLinks(pages, path => existsSync(join(root, path))),
     ...unindexed(pages),
+    ...unservedCode(pages),
     ...wrongCodes(
       pages.get(ERRORS_PAGE) ?? '',
       statusesOf(source('src/base/errors.ts'), source('src/web/problem.ts')),

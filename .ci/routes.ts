@@ -52,7 +52,7 @@ const daily = schedule('echo', { cron: '@daily', input: 'Morning', owner: 'ada' 
 const toolkits = [{ name: 'shop', description: 'Orders', tools: [order] }]
 
 /** What adds routes: how a deployment writes it, its page, and the options. */
-const PARTS: readonly (readonly [title: string, page: string, options: HandlerOptions])[] = [
+export const PARTS: readonly (readonly [title: string, page: string, options: HandlerOptions])[] = [
   ['sessions()', '../build/sessions.md', { plugins: [sessions()] }],
   ['files()', '../build/files.md', { plugins: [files()] }],
   ['approvals()', '../build/inbox.md#the-inbox', { plugins: [approvals()] }],
@@ -74,7 +74,7 @@ const PARTS: readonly (readonly [title: string, page: string, options: HandlerOp
 ]
 
 /** The routes of a handler with these options. Those of teams and workflows are left out, as they are those of agents. */
-function routesOf(options: HandlerOptions): Route[] {
+export function routesOf(options: HandlerOptions): Route[] {
   const { paths } = openapi({
     serve: [echo],
     registry: new Registry(),
@@ -97,7 +97,8 @@ function routesOf(options: HandlerOptions): Route[] {
   })
 }
 
-const keyOf = ({ method, path }: Route) => `${method} ${path}`
+/** What a route is known by. */
+export const keyOf = ({ method, path }: Route) => `${method} ${path}`
 
 /** The path as the page shows it, below the prefix where it is. */
 function shown(path: string): string {

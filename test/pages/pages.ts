@@ -82,9 +82,8 @@ async function fencesIn(path: string): Promise<Fence[]> {
 }
 
 const files = (await readdir(join(root, 'docs'), { recursive: true }))
-  .filter(path => path.endsWith('.md') && !/^(why\/decisions|\.site)\//.test(path))
   // The tutorials are played by `tutorial.ts`: their files grow from step to step.
-  .filter(path => path.endsWith('.md') && !/^(why\/decisions|start\/tutorial-)/.test(path))
+  .filter(path => path.endsWith('.md') && !/^(why\/decisions\/|\.site\/|start\/tutorial-)/.test(path))
   .sort((one, other) => basename(one).localeCompare(basename(other)))
 
 /** All blocks of code, page by page and in order, the README first. */
