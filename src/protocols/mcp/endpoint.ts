@@ -46,9 +46,7 @@ export interface EndpointParts extends CallContext {
     readonly icons?: readonly McpIcon[] | undefined
   }
   readonly instructions: string | undefined
-  /** Resources and prompts. */
-  readonly offers: readonly McpPart[]
-  /** The one of them with the resources. */
+  /** The part with the resources. */
   readonly resources: McpPart | undefined
   readonly allowedHosts: readonly string[] | undefined
   readonly guard: Guard | undefined

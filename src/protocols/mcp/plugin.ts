@@ -40,6 +40,7 @@ export type {
   ToolCaller,
 } from '../../agents/app-page.ts'
 export { toJsonSchema } from '../../http/json-schema.ts'
+export type { MadeFile, OpenedFile } from '../../runs/files.ts'
 export { type AppPageOptions, appPage } from './app-page.ts'
 export { type McpAuthOptions, mcpAuth, type TokenOwner } from './auth.ts'
 export { type DirectTools, type DirectToolsOptions, directTools, type ToolManager } from './direct-tools.ts'
@@ -52,11 +53,12 @@ export {
   type PromptMessage,
   type PromptResult,
 } from './prompts.ts'
-export type { Asked, Completes, McpAuth, McpIcon, McpPart, McpTasks, Named } from './request.ts'
+export type { Asked, AskedFiles, Completes, McpAuth, McpIcon, McpPart, McpTasks, Named } from './request.ts'
 export {
   type McpResource,
   mcpResources,
   ownConversations,
+  ownFiles,
   type ResourceAsked,
   type ResourceContent,
   type ResourceEntry,

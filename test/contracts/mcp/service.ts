@@ -10,6 +10,7 @@ import {
   mcpResources,
   mcpTasks,
   ownConversations,
+  ownFiles,
 } from '../../../src/protocols/mcp/plugin.ts'
 import { identify } from '../identify.ts'
 import { agentsOf } from './agents.ts'
@@ -85,6 +86,7 @@ export function handlerOn(state: State, settings = 'usual', more: HandlerOptions
           'words://all': { read: () => 'lamp, oil' },
           'words://bytes/{count}': { read: ({ params }) => new Uint8Array(Number(params.count)).fill(3) },
           ...ownConversations(),
+          ...ownFiles(),
         }),
         prompts: mcpPrompts({
           define: {
