@@ -10,6 +10,7 @@ import { coreOf } from '../core/handler.ts'
 import { platform } from '../http/platform.ts'
 import { reportNoAddress } from '../http/security/no-address.ts'
 import { isHost } from '../web/host.ts'
+import { InPlaceOf } from './in-place-of.ts'
 import { checkHandler, type Fetch } from './server.ts'
 
 export type { Fetch }
@@ -109,16 +110,6 @@ function asSent(request: Request): Request {
   // A body that is a stream needs `duplex` (Fetch, section 5.4). The platform's types have no such member.
   const init: RequestInit & { duplex: 'half' } = { method, headers, body, signal, duplex: 'half' }
   return new InPlaceOf(request, url, init)
-}
-
-/** A request that keeps the one whose signal it follows: on Node, the signal of a request that is garbage collected never fires. */
-class InPlaceOf extends Request {
-  readonly original: Request
-
-  constructor(original: Request, url: string | URL, init: RequestInit) {
-    super(url, init)
-    this.original = original
-  }
 }
 
 /** The symbol under which a hosting platform gives Next and libraries the current request ("Deploying", `after`). */

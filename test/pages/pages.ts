@@ -48,6 +48,7 @@ const PAGES_APART: readonly string[] = [
   'budgets.md',
   'keys.md',
   'command.md',
+  'deploy-agentcore.md',
   'dev.md',
   'mcp.md',
   'openai.md',

@@ -141,8 +141,8 @@ const ENTRIES: Readonly<Record<string, string>> = {
   './next': 'Next.js, Node',
 }
 
-/** Tested on Node, with the frameworks that they are for, and in the runners of tests. */
-const APART = ['./adapters', './test']
+/** Tested on Node: with the frameworks and the platform that they are for, and in the runners of tests. */
+const APART = ['./adapters', './agentcore', './test']
 
 describe('matrix', () => {
   let folder: string
