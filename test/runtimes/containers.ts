@@ -44,9 +44,8 @@ export interface RunOptions {
 }
 
 export interface ImageFacts {
-  readonly Architecture: string
-  readonly Config: { readonly User: string; readonly Env: readonly string[] }
-  readonly History: readonly { readonly created_by?: string }[]
+  readonly architecture: string
+  readonly config: { readonly User: string }
 }
 
 export interface Container {
@@ -124,7 +123,7 @@ export async function newContainers(): Promise<Containers> {
         'podman',
         [
           ...[...store, '--runtime', 'runc', 'run', '--rm', '--name', name, '--network', 'host'],
-          ...['--cgroups', 'disabled', ...limits, ...closed, ...variables, image, ...args],
+          ...[...limits, ...closed, ...variables, image, ...args],
         ],
         { env, stdio: ['ignore', 'pipe', 'pipe'] },
       )
