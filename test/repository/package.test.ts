@@ -130,7 +130,9 @@ describe('the packed tarball', () => {
     const read = (path: string) => readdir(join(root, path), { recursive: true, withFileTypes: true })
     const entries = [...(await read('docs')), ...(await read('deploy'))]
     const files = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
-    const pages = files.map(path => path.replace(root, '')).filter(path => !/^docs\/why\/|\.png$/.test(path))
+    const pages = files
+      .map(path => path.replace(root, ''))
+      .filter(path => !/^docs\/(why|\.site)\/|\.png$/.test(path))
     expect(other.sort()).toEqual([...texts, ...pages].map(name => `package/${name}`).sort())
   })
 
@@ -232,7 +234,7 @@ describe('the tarball that is published', () => {
 })
 
 describe('links to a repository', () => {
-  const look = { keep: () => false, isFolder: (path: string) => !path.includes('.') }
+  const look = { targetOf: () => undefined, isFolder: (path: string) => !path.includes('.') }
   const linked = (text: string, repository: string | object, path = 'README.md') =>
     withAbsoluteLinks({ path, text }, homeOf({ repository }), look)
 
