@@ -48,9 +48,12 @@ const PAGES_APART: readonly string[] = [
   'budgets.md',
   'keys.md',
   'command.md',
+  'containers.md',
   'deploy-agentcore.md',
+  'deploy-lambda.md',
   'dev.md',
   'mcp.md',
+  'mcp-apps.md',
   'openai.md',
   'remote-agents.md',
   'resuming.md',
@@ -79,7 +82,8 @@ async function fencesIn(path: string): Promise<Fence[]> {
 }
 
 const files = (await readdir(join(root, 'docs'), { recursive: true }))
-  .filter(path => path.endsWith('.md') && !/^(why\/decisions|\.site)\//.test(path))
+  // The tutorials are played by `tutorial.ts`: their files grow from step to step.
+  .filter(path => path.endsWith('.md') && !/^(why\/decisions\/|\.site\/|start\/tutorial-)/.test(path))
   .sort((one, other) => basename(one).localeCompare(basename(other)))
 
 /** All blocks of code, page by page and in order, the README first. */
