@@ -408,7 +408,7 @@ describe('the example slack', () => {
     }
     const called = slack.calls.map(({ method }) => method)
     const used = new Set([...called, ...settings.event_subscriptions.bot_events, 'a file of a person'])
-    expect([...used].toSorted()).toEqual(Object.keys(scopes).toSorted())
+    expect([...used].filter(each => !Object.hasOwn(scopes, each))).toEqual([])
     const needed = new Set(Object.values(scopes).filter(scope => scope !== undefined))
     expect(new Set(oauth_config.scopes.bot)).toEqual(needed)
     const urls = [settings.event_subscriptions.request_url, settings.interactivity.request_url]
