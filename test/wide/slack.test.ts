@@ -63,7 +63,7 @@ afterAll(async () => {
   await bot?.stop()
   await slack?.stop()
   await examples?.remove()
-  await rm(folder, { recursive: true, force: true })
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true })
 })
 
 /** A module of the example that imports types of others alone. */
