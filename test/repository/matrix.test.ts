@@ -64,7 +64,7 @@ const within = (file: string, outer: string, names: readonly string[]): Test[] =
 
 /** One test for each cell that has some. */
 const ONE_EACH: readonly Test[] = [
-  ...['node', 'bun', 'deno', 'cloudflare'].flatMap((name): Test[] => [
+  ...['node', 'bun', 'deno', 'cloudflare', 'lambda'].flatMap((name): Test[] => [
     [name === 'cloudflare' ? 'workerd' : name, `servable/${name}`, 'over HTTP', 'silence', 'works'],
     [name === 'cloudflare' ? 'workerd' : name, `servable/${name}`, 'over HTTP', 'GET /tools', 'works'],
   ]),
@@ -141,10 +141,11 @@ const ENTRIES: Readonly<Record<string, string>> = {
   './deno': 'Deno',
   './cloudflare': 'workerd',
   './next': 'Next.js, Node',
+  './lambda': 'Lambda',
 }
 
-/** Tested on Node, with the frameworks that they are for, and in the runners of tests. */
-const APART = ['./adapters', './test']
+/** Tested on Node: with the frameworks and the platform that they are for, and in the runners of tests. */
+const APART = ['./adapters', './agentcore', './test']
 
 describe('matrix', () => {
   let folder: string
