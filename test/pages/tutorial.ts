@@ -47,6 +47,9 @@ const SERVERS: readonly (readonly [command: RegExp, ready: RegExp])[] = [
   [/^node (--env-file=\S+ )?\w+\.ts$/, /listening \S+/],
 ]
 
+/** What a command says once it serves. Undefined for one that ends. */
+const readyOf = (command: string) => SERVERS.find(([server]) => server.test(command))?.[1]
+
 /** The ports of the pages. Each tutorial has free ones in their place. */
 const PORTS = ['3000', '3001', '3002', '4000'] as const
 
@@ -65,6 +68,9 @@ class Reader {
   said = ''
   /** Whether a file was written since the servers began. */
   #hasNews = false
+  /** How many files were written, and how many of them were checked. */
+  #written = 0
+  #checked = 0
   /** The last command, if it only reads: a reader types it again until what goes on in the background is there. */
   #look: string | undefined
 
@@ -131,8 +137,11 @@ class Reader {
     return readFile(join(this.folder, name), 'utf8')
   }
 
-  /** Checks the types of all that was written so far. */
+  /** Checks the types of all that was written so far, unless nothing is new. */
   async check(): Promise<void> {
+    const isChecked = this.#checked === this.#written
+    this.#checked = this.#written
+    if (isChecked) return
     const compilerOptions = {
       ...{ types: ['node'], jsx: 'react-jsx', lib: ['es2024', 'dom', 'dom.iterable', 'webworker'] },
       ...{ noEmit: true, allowImportingTsExtensions: true, isolatedDeclarations: false, declaration: false },
@@ -184,16 +193,21 @@ class Reader {
   }
 
   async #type(code: string): Promise<void> {
-    const lines = code.split('\n')
-    const last = lines.pop() ?? ''
     await this.#options.before?.(code, this.folder)
-    const isServer = SERVERS.find(([command]) => command.test(last))
     for (const [, names = ''] of code.matchAll(/^npm install (.+)$/gm))
-      for (const name of names.split(' ')) if (!name.startsWith('-')) this.#installed.add(name)
-    if (isServer !== undefined) {
-      for (const line of lines) await this.#run(line)
-      await this.#takeNews(last)
-      return this.#serve(last, isServer[1])
+      for (const name of names.split(' ')) this.#installed.add(name)
+    const lines = code.split('\n')
+    const last = lines.at(-1) ?? ''
+    if (readyOf(last) !== undefined) {
+      for (const line of lines) {
+        const ready = readyOf(line)
+        if (ready === undefined) await this.#run(line)
+        else {
+          await this.#takeNews(line)
+          await this.#serve(line, ready)
+        }
+      }
+      return
     }
     await this.#takeNews()
     this.#look = /^curl (?!.*--json|.*-X)/.test(last) ? last : undefined
@@ -220,9 +234,8 @@ class Reader {
   async #takeNews(but?: string): Promise<void> {
     const isNew = this.#hasNews
     this.#hasNews = false
-    for (const [command, until] of isNew ? SERVERS : [])
-      for (const name of [...this.#servers.keys()])
-        if (name !== but && command.test(name)) await this.#serve(name, until)
+    for (const command of isNew ? [...this.#servers.keys()] : [])
+      if (command !== but) await this.#serve(command, readyOf(command) ?? /$/)
   }
 
   /** What is shown stands in what was printed; `…` is anything. White space does not count. */
@@ -254,6 +267,7 @@ class Reader {
     const moved = this.#moved(`${text.trim()}\n`)
     await writeFile(path, this.#options.change?.(moved) ?? moved)
     this.#hasNews = true
+    this.#written++
   }
 
   /** With the ports of this reader in place of those of the page. */
