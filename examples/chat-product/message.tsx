@@ -12,8 +12,7 @@ export function Message({ message, chat, turns, onShow }: Props) {
   if (message.role === 'assistant')
     return (
       <p>
-        {textOf(message)}{' '}
-        <Button onClick={() => chat.regenerate({ messageId: message.id })}>Again</Button>
+        {textOf(message)} <Button onClick={() => chat.regenerate({ messageId: message.id })}>Again</Button>
       </p>
     )
   const { runId = '', alternatives = [] } = turns.find(({ messageId }) => messageId === message.id) ?? {}
@@ -25,8 +24,7 @@ export function Message({ message, chat, turns, onShow }: Props) {
   }
   return (
     <p>
-      <strong>{textOf(message)}</strong>{' '}
-      <Button onClick={edit}>Edit</Button>
+      <strong>{textOf(message)}</strong> <Button onClick={edit}>Edit</Button>
       {alternatives.length > 1 && (
         <Button onClick={() => sessions.setHead('assistant', chat.id, head).then(onShow)}>
           {next} of {alternatives.length}
