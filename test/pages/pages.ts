@@ -78,8 +78,10 @@ async function fencesIn(path: string): Promise<Fence[]> {
 }
 
 const files = (await readdir(join(root, 'docs'), { recursive: true }))
-  // The tutorials are played by `tutorial.ts`: their files grow from step to step.
-  .filter(path => path.endsWith('.md') && !/^(why\/decisions|start\/tutorial-)/.test(path))
+  // These are played by `tutorial.ts`: their files grow from step to step.
+  .filter(
+    path => path.endsWith('.md') && !/^(why\/decisions|start\/tutorial-|connect\/a2a-between-)/.test(path),
+  )
   .sort((one, other) => basename(one).localeCompare(basename(other)))
 
 /** All blocks of code, page by page and in order, the README first. */

@@ -1,4 +1,4 @@
-/** Plays a tutorial of `docs/start` as its reader does: writes its files, starts its servers, and types its commands. */
+/** Plays a page as its reader does: writes its files, starts its servers, and types its commands. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -28,7 +28,7 @@ interface Block {
 
 /** The sections of a tutorial that have code. */
 function sectionsOf(page: string): Section[] {
-  const text = readFileSync(join(root, 'docs/start', page), 'utf8')
+  const text = readFileSync(join(root, 'docs', page), 'utf8')
   const sections = text.split(/^## /m).map(section => {
     const [heading = ''] = section.split('\n')
     const blocks = [...section.matchAll(/([\s\S]*?)^```(\w+)\n([\s\S]*?)^```$/gm)]
@@ -362,7 +362,7 @@ async function install(example: string, folder: string): Promise<void> {
 }
 
 interface TutorialOptions {
-  /** The folder of `examples`. Default: the name of the tutorial. */
+  /** The folder of `examples` that has the finished application. */
   readonly example?: string
   /** Whether it needs packages that the repository does not have. */
   readonly installs?: boolean
@@ -376,21 +376,22 @@ interface TutorialOptions {
   readonly prepare?: () => Promise<Readonly<Record<string, string>>>
 }
 
-/** Tests a tutorial step by step, and that the last step is the folder of `examples`. A step that fails fails the others too. */
-export function tutorial(
-  name: string,
-  { example = name, installs = false, ...options }: TutorialOptions = {},
-): void {
-  describe(`docs/start/tutorial-${name}.md`, () => {
+/**
+ * Tests a page of `docs` step by step, and that its last step is the folder of `examples`. A step that fails fails the others too. With
+ * `UPDATE_EXAMPLES` in the environment, the folder is made of the page.
+ */
+export function tutorial(page: string, options: TutorialOptions = {}): void {
+  const { example = '' } = options
+  describe(`docs/${page}`, () => {
     let reader: Reader
     let failed: unknown
     beforeAll(async () => {
       reader = await Reader.begin(options)
-      if (installs) await reader.link(await once(`tutorial-${name}`, folder => install(example, folder)))
+      if (options.installs) await reader.link(await once(example, folder => install(example, folder)))
     })
     afterAll(() => reader?.stop())
 
-    it.each(sectionsOf(`tutorial-${name}.md`))('$heading', async section => {
+    it.each(sectionsOf(page))('$heading', async section => {
       if (failed !== undefined) throw failed
       try {
         await reader.follow(section)
@@ -403,7 +404,7 @@ export function tutorial(
 
     options.more?.(() => reader)
 
-    it('ends with the folder of the examples', async () => {
+    it.runIf(example !== '')('ends with the folder of the examples', async () => {
       if (process.env.UPDATE_EXAMPLES) await reader.copyTo(example)
       await reader.equals(example)
     })

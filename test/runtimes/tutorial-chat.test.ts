@@ -9,7 +9,7 @@ let database: PostgresServer | undefined
 afterAll(() => database?.stop())
 
 needing('postgresql').describe('a chat for many people', () => {
-  tutorial('chat', {
+  tutorial('start/tutorial-chat.md', {
     example: 'chat-product',
     installs: true,
     async prepare() {
