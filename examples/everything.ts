@@ -31,6 +31,7 @@ import {
   mcpResources,
   mcpTasks,
   ownConversations,
+  ownFiles,
   toJsonSchema,
 } from '../src/protocols/mcp/plugin.ts'
 import { openai } from '../src/protocols/openai/plugin.ts'
@@ -122,7 +123,7 @@ export function everything(variables: Variables, { state, assets }: Place): Hand
         tools: true,
         directTools: directTools({ toolkits: [arithmetic] }),
         tasks: mcpTasks(),
-        resources: mcpResources(ownConversations()),
+        resources: mcpResources({ ...ownConversations(), ...ownFiles() }),
         prompts: mcpPrompts(),
         toJsonSchema,
       }),

@@ -1,6 +1,6 @@
 /** The definition of a tool server, as a person types it. */
 import type { ToolServerDefinition } from '../../src/agents/tool-servers.ts'
-import { textIn, textsIn } from '../parts/typed.ts'
+import { textIn, textsIn, wordsIn } from '../parts/typed.ts'
 
 /** The definition in a form. Empty fields are left out. */
 export function definitionOf(fields: FormData): ToolServerDefinition {
@@ -12,6 +12,8 @@ export function definitionOf(fields: FormData): ToolServerDefinition {
     args: textsIn(fields, 'args', '\n'),
     env: pairsIn(fields, 'env', '='),
     needsApproval: approvals.includes('*') || approvals,
+    auth: authIn(fields),
+    ...(fields.has('elicitation') && { elicitation: 'ask' }),
   }
   const filled = Object.entries(given).filter(([, value]) => value === true || Object.keys(value).length > 0)
   return {
@@ -20,6 +22,19 @@ export function definitionOf(fields: FormData): ToolServerDefinition {
     autoConnect: fields.has('autoConnect'),
     ...Object.fromEntries(filled),
   }
+}
+
+/** How the service gets tokens. Empty if it sends headers alone. */
+function authIn(fields: FormData): object {
+  const type = textIn(fields, 'auth.type')
+  if (type === '') return {}
+  const given = {
+    clientId: textIn(fields, 'auth.clientId'),
+    clientSecret: textIn(fields, 'auth.clientSecret'),
+    issuer: textIn(fields, 'auth.issuer'),
+    scopes: wordsIn(fields, 'auth.scopes'),
+  }
+  return { type, ...Object.fromEntries(Object.entries(given).filter(([, value]) => value.length > 0)) }
 }
 
 /** Pairs, one on each line. A line without the separator is a name without a value. */

@@ -4,6 +4,7 @@ import { type Acting, useActing } from '../parts/action.tsx'
 import { JsonView } from '../parts/json-view.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Decision } from '../requests/decision.tsx'
+import { Opening } from '../requests/opening.tsx'
 import { SchemaForm } from '../requests/schema-form.tsx'
 import { client, codeOf, providerKeys } from '../service.ts'
 import { visible } from '../text.ts'
@@ -80,6 +81,14 @@ export function Answering({
       <Decision request={request} isBusy={isBusy} take={give} keys={keys} error={error}>
         {message}
       </Decision>
+    )
+  if (request.url !== undefined)
+    return (
+      <>
+        {message}
+        {error}
+        <Opening url={request.url} isBusy={isBusy} take={() => give({ value: true })} />
+      </>
     )
   return (
     <SchemaForm

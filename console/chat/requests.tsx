@@ -4,6 +4,7 @@ import { inboxes } from '../approvals/live.ts'
 import { JsonView } from '../parts/json-view.tsx'
 import { Failure } from '../parts/notice.tsx'
 import { type Decided, Decision } from '../requests/decision.tsx'
+import { Opening } from '../requests/opening.tsx'
 import { SchemaForm } from '../requests/schema-form.tsx'
 import { visible } from '../text.ts'
 
@@ -111,8 +112,9 @@ function Approval({ request, isBusy, take }: RequestProps) {
 }
 
 function Question({ request, isBusy, take }: RequestProps) {
-  const { id, kind, toolName = 'a tool', args, schema } = request
+  const { id, kind, toolName = 'a tool', args, schema, url } = request
   const isTool = kind === 'client_tool'
+  if (url !== undefined) return <Opening url={url} isBusy={isBusy} take={() => take({ value: true })} />
   return (
     <SchemaForm
       id={id}

@@ -11,7 +11,7 @@ import { Field } from '../parts/form.tsx'
 import { type Act, Managed } from '../parts/managed.tsx'
 import { Failure, Notice } from '../parts/notice.tsx'
 import { Time } from '../parts/time.tsx'
-import { codeOf, config, withBody } from '../service.ts'
+import { BASE, codeOf, config, withBody } from '../service.ts'
 import { visible } from '../text.ts'
 
 const ABSENT = 'This service has no tool servers. To add them, set `admin`.'
@@ -145,6 +145,7 @@ function Fields() {
           >
             <textarea rows={2} spellcheck={false} />
           </Field>
+          <Auth />
         </>
       )}
       <Field
@@ -154,6 +155,13 @@ function Fields() {
       >
         <input spellcheck={false} />
       </Field>
+      <Field
+        name="elicitation"
+        label="Its tools may ask questions"
+        hint="A run then waits for a person. Otherwise a call that asks fails."
+      >
+        <input type="checkbox" />
+      </Field>
       <Field name="autoConnect" label="On: connect now, and whenever the service starts">
         <input type="checkbox" defaultChecked />
       </Field>
@@ -161,8 +169,76 @@ function Fields() {
   )
 }
 
+const CREDENTIALS: Readonly<Record<string, string>> = {
+  '': 'The headers, or nothing',
+  authorization_code: 'A token by OAuth: an administrator signs in (authorization_code)',
+  client_credentials: 'A token by OAuth: the service has its own (client_credentials)',
+}
+
+/** How the service gets tokens for the server. */
+function Auth() {
+  const [type, choose] = useState('')
+  const isOwn = type === 'client_credentials'
+  return (
+    <>
+      <Field name="auth.type" label="What it sends to be let in">
+        <select value={type} onChange={event => choose(event.currentTarget.value)}>
+          {Object.entries(CREDENTIALS).map(([each, title]) => (
+            <option key={each} value={each}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </Field>
+      {type !== '' && (
+        <>
+          <Field
+            name="auth.clientId"
+            label="Client id"
+            hint={
+              isOwn ? (
+                'Of this service at the provider of the tokens'
+              ) : (
+                <>
+                  Of this service at the provider of the tokens. Register{' '}
+                  <code>{`${BASE}/admin/sign-in`}</code> there as the address to come back to, and choose
+                  “Sign in” once the server is added.
+                </>
+              )
+            }
+          >
+            <input required spellcheck={false} autocomplete="off" />
+          </Field>
+          <Field
+            name="auth.clientSecret"
+            label={isOwn ? 'Client secret' : 'Client secret, if it has one'}
+            hint="It is not shown again."
+          >
+            <input type="password" required={isOwn} autocomplete="off" />
+          </Field>
+          <Field
+            name="auth.issuer"
+            label="Provider"
+            hint="Its address as it names itself (issuer). Without it, the server says who the provider is, and who gets the secret."
+          >
+            <input type="url" placeholder="https://login.example.com" />
+          </Field>
+          <Field
+            name="auth.scopes"
+            label="Scopes"
+            hint="With spaces between them. Empty: what the server asks for"
+          >
+            <input spellcheck={false} />
+          </Field>
+        </>
+      )}
+    </>
+  )
+}
+
 function Details({ of }: { of: ToolServer }) {
   const { id, transport, url, command, status, error, warnings, needsApproval, connectedAt, createdAt } = of
+  const { elicitation, signIn } = of
   const approved = needsApproval === true ? 'all tools' : (needsApproval || []).join(', ')
   const tools = useLoaded(`${id} ${status} ${connectedAt}`, async signal =>
     status === 'connected' ? askAsAdmin<readonly ServerTool[]>(`/admin/mcp/${id}/tools`, { signal }) : [],
@@ -176,6 +252,8 @@ function Details({ of }: { of: ToolServer }) {
           'Reached by': TRANSPORTS[transport],
           Address: url ?? command,
           'Needs approval': approved || undefined,
+          'May ask questions': elicitation === 'ask' ? 'yes' : undefined,
+          'Signed in': signIn && (signIn === 'done' ? 'yes' : 'no: choose “Sign in”'),
           Connected: connectedAt && <Time at={connectedAt} />,
           Created: <Time at={createdAt} />,
         }}

@@ -3,9 +3,9 @@ import type { Answer, InputRequest } from './run-types.ts'
 
 /** Adds the digest of what the request shows: the SHA-256, in base64url, of its facts as canonical JSON. */
 export async function requestOf(request: Omit<InputRequest, 'digest'>): Promise<InputRequest> {
-  const { kind, toolName, args, message, schema } = request
+  const { kind, toolName, args, message, schema, url } = request
   // Hash what clients receive, which is the value after JSON.
-  const shown: unknown = JSON.parse(JSON.stringify({ kind, toolName, args, message, schema }))
+  const shown: unknown = JSON.parse(JSON.stringify({ kind, toolName, args, message, schema, url }))
   const bytes = new TextEncoder().encode(canonicalJson(shown))
   const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
   const digest = btoa(String.fromCharCode(...hash)).replace(/[+/=]/g, sign => URL_SAFE[sign] ?? '')

@@ -73,6 +73,8 @@ export interface InputRequest {
   readonly kind: 'approval' | 'question' | 'client_tool'
   /** The text for the person. */
   readonly message?: string | undefined
+  /** For a question that is answered elsewhere: the address to open. The message ends with it. Any value answers the question. */
+  readonly url?: string | undefined
   /** For an approval and a client tool: the call that waits. */
   readonly toolCallId?: string | undefined
   readonly toolName?: string | undefined

@@ -6,11 +6,11 @@
 
 import { isProduction, isTest } from '../base/environment.ts'
 import { ServableError } from '../base/errors.ts'
-import { coreOf } from '../core/handler.ts'
 import { platform } from '../http/platform.ts'
 import { reportNoAddress } from '../http/security/no-address.ts'
 import { isHost } from '../web/host.ts'
-import { checkHandler, type Fetch } from './server.ts'
+import { InPlaceOf } from './in-place-of.ts'
+import { checkHandler, checkServerless, type Fetch } from './server.ts'
 
 export type { Fetch }
 
@@ -42,8 +42,7 @@ export type Route = Readonly<
 export function nextHandlers(handler: Fetch, options: RouteOptions = {}): Route {
   checkHandler(handler, 'nextHandlers', 'nextHandlers(createHandler({ agents: { … } }))')
   const { waitUntil } = checked(options)
-  const needs = coreOf(handler)?.mounted.find(({ needsServer }) => needsServer)
-  if (needs?.needsServer !== undefined) throw new ServableError('invalid_options', needs.needsServer)
+  checkServerless(handler)
   // The warning comes at the start, since requests give no more information.
   reportNoAddress(handler)
   const unproven = isProduction() || isTest() ? undefined : {}
@@ -109,16 +108,6 @@ function asSent(request: Request): Request {
   // A body that is a stream needs `duplex` (Fetch, section 5.4). The platform's types have no such member.
   const init: RequestInit & { duplex: 'half' } = { method, headers, body, signal, duplex: 'half' }
   return new InPlaceOf(request, url, init)
-}
-
-/** A request that keeps the one whose signal it follows: on Node, the signal of a request that is garbage collected never fires. */
-class InPlaceOf extends Request {
-  readonly original: Request
-
-  constructor(original: Request, url: string | URL, init: RequestInit) {
-    super(url, init)
-    this.original = original
-  }
 }
 
 /** The symbol under which a hosting platform gives Next and libraries the current request ("Deploying", `after`). */

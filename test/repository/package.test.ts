@@ -129,7 +129,9 @@ describe('the packed tarball', () => {
     const texts = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json']
     const entries = await readdir(join(root, 'docs'), { recursive: true, withFileTypes: true })
     const docs = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
-    const pages = docs.map(path => path.replace(root, '')).filter(path => !/^docs\/why\/|\.png$/.test(path))
+    const pages = docs
+      .map(path => path.replace(root, ''))
+      .filter(path => !/^docs\/(why|\.site)\/|\.png$/.test(path))
     expect(other.sort()).toEqual([...texts, ...pages].map(name => `package/${name}`).sort())
   })
 
@@ -231,7 +233,7 @@ describe('the tarball that is published', () => {
 })
 
 describe('links to a repository', () => {
-  const look = { keep: () => false, isFolder: (path: string) => !path.includes('.') }
+  const look = { targetOf: () => undefined, isFolder: (path: string) => !path.includes('.') }
   const linked = (text: string, repository: string | object, path = 'README.md') =>
     withAbsoluteLinks({ path, text }, homeOf({ repository }), look)
 

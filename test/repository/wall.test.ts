@@ -142,6 +142,7 @@ const KNOWS: Readonly<Record<string, string>> = {
   'features/admin': 'core http agents stores web base/errors base/schemas base/validation base/wake',
   'features/approvals': `${DEEP} stores web base/errors base/owner base/schemas base/validation base/wake`,
   'features/budgets': `${DEEP} stores web base/errors base/schemas base/validation base/wake`,
+  'features/chat-state': 'core stores base/errors',
   'features/console': 'core http web base/errors base/schemas',
   'features/files': `${DEEP} stores web base/errors base/schemas base/wake`,
   'features/guards': 'core runs agents base/errors base/schemas base/validation base/wake',

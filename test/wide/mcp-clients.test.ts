@@ -5,11 +5,12 @@ import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { startAuthorizationServer } from '../contracts/mcp-clients/authorization-server.ts'
 import { managerCases } from '../contracts/mcp-clients/manager.ts'
+import { READERS, readingCases } from '../contracts/mcp-clients/reading.ts'
 import { type Server, TOKEN } from '../contracts/mcp-clients/server.ts'
 import { taskCases } from '../contracts/mcp-clients/tasks.ts'
 import { longCalls, longFate, shortCases, type Traits, wayCases } from '../contracts/mcp-clients/ways.ts'
 import { served } from '../contracts/served.ts'
-import type { Connect, Place, SigningIn, Tasks } from '../frameworks/mcp-clients/way.ts'
+import type { Connect, Place, Reading, SigningIn, Tasks } from '../frameworks/mcp-clients/way.ts'
 import { type Installed, install } from '../frameworks/served-framework.ts'
 import { type Deploy, deploymentsOf } from '../runtimes/deployments.ts'
 import { freePort, type Runtime, startBun, startDeno, startNode } from '../runtimes/harness.ts'
@@ -19,6 +20,7 @@ import { ELSEWHERE } from '../tags.ts'
 interface Clients {
   readonly WAYS: Readonly<Record<string, Connect>>
   readonly SIGNING_IN: Readonly<Record<string, () => SigningIn>>
+  readonly READING: Readonly<Record<string, (place: Place) => Promise<Reading>>>
   tasksAt(place: Place): Promise<Tasks>
   modelCalls(place: Place, names: readonly string[]): Promise<unknown[]>
 }
@@ -101,6 +103,11 @@ function clientCases(deploy: Deploy, names: readonly string[]): void {
     wayCases(traits, () => connect(name), server)
   })
 
+  describe.concurrent('what clients read', () => {
+    for (const name of Object.keys(READERS))
+      readingCases(name, () => clients.READING[name] as (place: Place) => Promise<Reading>, server)
+  })
+
   describe('ext-tasks', () => taskCases(place => clients.tasksAt(place), server))
 
   describe('our own manager', () => managerCases(server))
@@ -135,6 +142,18 @@ function inspectorCases(server: Server): void {
     const [{ tools }, { content }] = await Promise.all([inspect('--method', 'tools/list'), inspect(...call)])
     expect(tools).toEqual(expect.arrayContaining([expect.objectContaining({ name: 'says' })]))
     expect(content).toEqual([{ type: 'text', text: 'Hello, Ann!' }])
+  })
+
+  it('lists and reads resources, and gets a prompt', async () => {
+    const get = ['--method', 'prompts/get', '--prompt-name', 'define', '--prompt-args', 'word=lamp']
+    const [{ resources }, { contents }, { messages }] = await Promise.all([
+      inspect('--method', 'resources/list'),
+      inspect('--method', 'resources/read', '--uri', 'words://all'),
+      inspect(...get),
+    ])
+    expect(resources).toEqual(expect.arrayContaining([expect.objectContaining({ uri: 'words://all' })]))
+    expect(contents).toEqual([{ uri: 'words://all', mimeType: 'text/plain', text: 'lamp, oil' }])
+    expect(messages).toEqual([{ role: 'user', content: { type: 'text', text: 'What is lamp?' } }])
   })
 }
 

@@ -27,6 +27,12 @@ export interface Question {
   readonly message?: string
   /** A schema of the value: JSON Schema, or a schema that offers it. The answer must fit. Default: any JSON. */
   readonly schema?: unknown
+  /**
+   * An address that the person is to open, for what must not pass through a client, such as a password, a payment or a sign-in elsewhere:
+   * `https:`, or `http:` of this machine. It is a line of the message too. `ask` then returns true, which says that somebody has answered:
+   * ask the service at the address what was done there. It has no `schema`.
+   */
+  readonly url?: string
 }
 
 /** What a step gets beside the context of its body. Work that it names is a part of the step. */
@@ -130,25 +136,42 @@ async function* take({ scope, inbox }: RunContext): AsyncGenerator<Yielded, read
 
 async function* ask(
   name: string,
-  { message = name, schema }: Question = {},
+  { message = name, schema, url }: Question = {},
   scope: Scope,
   runId: string,
 ): AsyncGenerator<Yielded, unknown> {
   const path = scope.next(name, 'ask')
   const shown = shownSchema(schema)
+  const opened = url === undefined ? {} : { url: addressOf(name, url, schema) }
   const answer = scope.work.answeredAt(path)?.answer
   let misfit = ''
   if (answer !== undefined && 'value' in answer) {
+    if (opened.url) return true
     const fit = await fitOf(structuredClone(answer.value), schema)
     if ('value' in fit) return fit.value
     misfit = ` (${fit.misfit})`
     scope.work.refuse(path)
   }
-  const text = `${message}${misfit}`
+  const text = `${message}${misfit}${opened.url ? `\n\n${opened.url}` : ''}`
   const id = `${runId}/${path}`
   return yield* waitFor(scope, [
-    await requestOf({ id, kind: 'question', message: text, ...(shown !== undefined && { schema: shown }) }),
+    await requestOf({
+      ...{ id, kind: 'question', message: text, ...opened },
+      ...(shown !== undefined && { schema: shown }),
+    }),
   ])
+}
+
+/** What a person may be sent to: no password in it, and no page in plain text, except of this machine. */
+const ADDRESS = /^(https:\/\/[^@/]+|http:\/\/(localhost|127\.0\.0\.1|\[::1\])(:\d+)?)\/.{0,2000}$/
+
+function addressOf(name: string, url: string, schema: unknown): string {
+  const address = URL.canParse(url) ? new URL(url).href : ''
+  if (schema === undefined && ADDRESS.test(address)) return address
+  throw new ServableError(
+    'agent_failed',
+    `\`ask\`: the \`url\` of \`${name}\` must be an \`https:\` address without a password, and then there is no \`schema\``,
+  )
 }
 
 /** Ends the body: its reader closes it after this event. */

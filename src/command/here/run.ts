@@ -153,11 +153,11 @@ async function answered(
 }
 
 async function askPerson(request: InputRequest): Promise<Answer> {
-  const { id, kind, message, toolName = '', args, schema } = request
+  const { id, kind, message, toolName = '', args, schema, url } = request
   const prompt = createInterface({ input: process.stdin, output: process.stderr })
   try {
     if (kind === 'question') {
-      const said = await prompt.question(`${shown(message ?? id, 500)} `)
+      const said = await prompt.question(`${shown(message ?? id, url === undefined ? 500 : 4000)} `)
       return { id, value: parsed(said, schema) }
     }
     const what =

@@ -45,6 +45,36 @@ export async function keyInPath(segment: string): Promise<string> {
   return artifactKey(digest ?? (await sha256(segment)))
 }
 
+/** A file that a run made: its spot and its part. */
+export interface MadeAt {
+  readonly spot: Spot
+  readonly part: number
+}
+
+/** The file at a place that a run made, by the key of its part. Undefined for the input, and what is no such key. */
+export function madeAt(partKey: string): MadeAt | undefined {
+  const [, digest, message, part] =
+    /^(?:artifact-([\da-f]{64})|message-([1-9]\d{0,8}))\.(\d{1,9})$/.exec(partKey) ?? []
+  if (part === undefined) return undefined
+  const spot = message
+    ? messageSpot(Number(message))
+    : { key: artifactKey(digest ?? ''), path: `artifacts/~${digest}` }
+  return { spot, part: Number(part) }
+}
+
+/** The key of the part at a path below the path of a run. Undefined for any other path. */
+export async function partKeyIn(path: string): Promise<string | undefined> {
+  const [, artifact, message, part = '0'] =
+    /^(?:artifacts\/([^/?]{1,2000})|messages\/([1-9]\d{0,8}))(?:\?part=(\d{1,9}))?$/.exec(path) ?? []
+  if (message !== undefined) return partKeyOf(messageSpot(Number(message)).key, Number(part))
+  if (artifact === undefined) return undefined
+  try {
+    return partKeyOf(await keyInPath(decodeURIComponent(artifact)), Number(part))
+  } catch {
+    return undefined
+  }
+}
+
 /** The position of a file of a turn. */
 export interface TurnFile {
   readonly refId: string

@@ -43,6 +43,21 @@ export function joined(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return all
 }
 
+/** A stream that reads pieces only on demand. */
+export function streamOf(
+  first: Uint8Array,
+  more: () => Promise<Uint8Array>,
+  isOver: () => boolean,
+): ReadableStream<Uint8Array> {
+  let ready: Uint8Array | undefined = first
+  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    controller.enqueue(ready ?? (await more()))
+    ready = undefined
+    if (isOver()) controller.close()
+  }
+  return new ReadableStream({ pull }, { highWaterMark: 0 })
+}
+
 /** The SHA-256, in hexadecimal digits. */
 export async function digestOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', bytes)

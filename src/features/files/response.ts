@@ -6,8 +6,8 @@
 
 import { ServableError } from '../../base/errors.ts'
 import { dispositionOf } from './content.ts'
+import type { FileMetadata } from './documents.ts'
 import type { FileBytes } from './store.ts'
-import type { FileMetadata } from './transactions.ts'
 
 /** A file to answer with. */
 export interface FileAnswer extends FileMetadata {

@@ -12,17 +12,17 @@ import type { ObjectAddress } from '../../core/hosted.ts'
 import type { CoreSettings } from '../../core/options.ts'
 import { type Calls, type CallTransactions, localCalls } from '../../core/transaction-calls.ts'
 import { logThrown } from '../../http/failure-log.ts'
-import type { FileOwner, FileStorage, InputOwner, RunFiles } from '../../runs/files.ts'
+import type { FileOwner, FileStorage, InputOwner, MadeFile, OpenedFile, RunFiles } from '../../runs/files.ts'
 import { partitionOf } from '../../runs/stored/record.ts'
-import type { Store, Transaction } from '../../stores/store.ts'
-import { addressesOf, turnFilesIn, turnRefOf } from './address.ts'
-import { AT_ONCE, bytesOfPieces, digestOf, pieceCount, piecesOf } from './bytes.ts'
+import type { Position, Store, Transaction } from '../../stores/store.ts'
+import { addressesOf, madeAt, partKeyIn, turnFilesIn, turnRefOf } from './address.ts'
+import { AT_ONCE, bytesOfPieces, digestOf, pieceCount, piecesOf, streamOf } from './bytes.ts'
+import type { FileMetadata } from './documents.ts'
 import { withAddresses, withData } from './inputs.ts'
 import { RunFilesWriter } from './run-files.ts'
 import type { FileBytes, FilePosition, FileSettings, Storing } from './store.ts'
 import {
   FILE_TRANSACTIONS,
-  type FileMetadata,
   type FileTransactions,
   type FoundFile,
   type NewFile,
@@ -54,6 +54,9 @@ const ROUNDS = 10
 /** Most files that turns share with their copy: in one transaction, and in all. */
 const SHARED_AT_ONCE = 100
 const MAX_SHARED = 10_000
+
+/** Most pages of files that one list looks at, of 100 each: they may be files of inputs. */
+const MAX_PAGES = 20
 
 /** Milliseconds until the next check of a turn if the last one failed. */
 const AGAIN_MS = 60_000
@@ -121,6 +124,30 @@ export class FileService implements FileStorage, Storing {
       (await this.findOfTurn(run.runId, partKey, run.owner)) ??
       (await this.find({ refId: run.runId, place: partKey }, run.owner))
     return withData(this, run, input, async partKey => (await find(partKey))?.read())
+  }
+
+  async made(owner: string, limit: number): Promise<readonly MadeFile[]> {
+    const found: MadeFile[] = []
+    let after: Position | undefined
+    for (let pages = 0; pages === 0 || (after && found.length < limit && pages < MAX_PAGES); pages++) {
+      const page = await this.#calls.made(addressFor(owner), partitionOf(owner), after)
+      found.push(...page.files)
+      after = page.next
+    }
+    return found.slice(0, limit)
+  }
+
+  async open({ runId, owner }: FileOwner, place: string): Promise<OpenedFile | undefined> {
+    const at = madeAt(place)
+    const found = at && (await this.find({ refId: runId, place }, owner))
+    return found && { ...found, runId, place, address: this.addressOf(runId, at.spot, at.part) }
+  }
+
+  async placeOf(address: string): Promise<Pick<MadeFile, 'runId' | 'place'> | undefined> {
+    const runId = /\/runs\/([\da-f-]{36})\//.exec(address)?.[1] ?? ''
+    const base = this.addressOf(runId, { key: '', path: '' }, 0)
+    const place = address.startsWith(base) ? await partKeyIn(address.slice(base.length)) : undefined
+    return place === undefined ? undefined : { runId, place }
   }
 
   /** The file at this position of a turn, whether or not its run is stored. */
@@ -336,21 +363,6 @@ export class FileService implements FileStorage, Storing {
 /** The address of an owner's files. With Durable Objects one object has them all. */
 function addressFor(owner: string | null): ObjectAddress {
   return { name: FILES_SERVICE, key: partitionOf(owner) }
-}
-
-/** A stream that reads pieces only on demand. */
-function streamOf(
-  first: Uint8Array,
-  more: () => Promise<Uint8Array>,
-  isOver: () => boolean,
-): ReadableStream<Uint8Array> {
-  let ready: Uint8Array | undefined = first
-  const pull = async (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    controller.enqueue(ready ?? (await more()))
-    ready = undefined
-    if (isOver()) controller.close()
-  }
-  return new ReadableStream({ pull }, { highWaterMark: 0 })
 }
 
 function gone(): ServableError {

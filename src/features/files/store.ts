@@ -1,7 +1,7 @@
 import type { SessionKey } from '../../agents/memory.ts'
 import type { FileOwner } from '../../runs/files.ts'
 import type { addressesOf } from './address.ts'
-import type { FileMetadata } from './transactions.ts'
+import type { FileMetadata } from './documents.ts'
 
 /** The data that a store gets with a file. */
 export interface FileFacts {

@@ -11,43 +11,18 @@ import { idOf as sessionIdOf, thingOf } from '../../runs/sessions/session-record
 import { RUNS } from '../../runs/stored/record.ts'
 import type { Document, Reader, Transaction } from '../../stores/store.ts'
 import { runOfTurn, type TurnFile } from './address.ts'
-
-/** Files by their ids. A partition has the files of an owner. */
-const FILES = 'file'
-/** References: the referrer and the part in it. A partition has the references of a file. */
-export const REFERENCES = 'file-reference'
-/** Pieces of files in base64. */
-const PIECES = 'file-piece'
-/** Bytes of each owner. */
-const OWNERS = 'file-owner'
-/** Names to delete from a custom store. */
-export const LEFT_OVER = 'file-left-over'
-
-/** A stored file. */
-export interface StoredFile {
-  /** Its name in a custom store, and of its pieces in the state. */
-  readonly name: string
-  /** SHA-256, in hexadecimal digits. */
-  readonly digest: string
-  readonly size: number
-  /** The number of its pieces in the state; 0 if it is in a custom store. */
-  readonly pieces: number
-  /** Whether all of its bytes are stored. */
-  readonly isComplete: boolean
-}
-
-/** The metadata of a file in a reference. */
-export interface FileMetadata {
-  readonly mimeType: string
-  readonly filename: string
-}
-
-/** A reference to a file. */
-interface Reference extends FileMetadata {
-  readonly fileId: string
-  /** The session, if a turn is the referrer. */
-  readonly session?: SessionKey | undefined
-}
+import {
+  FILES,
+  type FileMetadata,
+  LEFT_OVER,
+  OWNERS,
+  PIECES,
+  REFERENCES,
+  type Reference,
+  referrerOf,
+  type StoredFile,
+} from './documents.ts'
+import { made } from './made.ts'
 
 /** A reference of a turn that may be deleted. */
 export interface DueTurn {
@@ -86,6 +61,8 @@ export interface FileTransactions extends Transactions {
     /** The file of a reference. Undefined if there is none or it is incomplete. */
     readonly find: (tx: Reader, refId: string, partKey: string) => FoundFile | undefined
     readonly pieces: (tx: Reader, name: string, from: number, count: number) => readonly string[]
+    /** A page of the files that runs of an owner made, newest first. */
+    readonly made: typeof made
     /** Turns whose references must be renewed or dropped. */
     readonly due: (tx: Reader) => readonly DueTurn[]
     readonly leftOver: (tx: Reader) => readonly string[]
@@ -147,6 +124,7 @@ export const FILE_TRANSACTIONS: FileTransactions = {
       const indexes = Array.from({ length: count }, (_, index) => from + index)
       return indexes.flatMap(index => tx.get<string>(PIECES, pieceId(name, index))?.value ?? [])
     },
+    made,
     due: tx =>
       tx.expired<Reference>(REFERENCES, tx.now, AT_ONCE).flatMap(({ id, value: { session } }) => {
         return session === undefined ? [] : [{ id, session, runId: runOfTurn(referrerOf(id)) }]
@@ -274,10 +252,6 @@ function referenceAt(tx: Reader, refId: string, partKey: string): Reference | un
   const id = idOf(refId, partKey)
   const shared = () => tx.withPrefix<Reference>(REFERENCES, sharedId(id, ''), 1)[0]
   return (tx.get<Reference>(REFERENCES, id) ?? shared())?.value
-}
-
-function referrerOf(id: string): string {
-  return id.slice(0, id.lastIndexOf('/'))
 }
 
 /** The thing with which a part of a file is evicted from a full store. */

@@ -4,7 +4,7 @@
  * @module
  */
 
-import { isServableError, messageOf, ServableError } from '../../base/errors.ts'
+import { isServableError, ServableError } from '../../base/errors.ts'
 import { unrefed } from '../../base/wake.ts'
 
 /** Milliseconds for which a failed write to the state is retried. */
@@ -28,7 +28,7 @@ export async function withRetries<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Calls a custom store once. Rejects with `state_unavailable`. */
+/** Calls a custom store once. Rejects with `state_unavailable`: what the store says is the cause, which the log has and clients have not. */
 export async function withTimeout<T>(work: () => T | Promise<T>): Promise<T> {
   let timer: ReturnType<typeof setTimeout> | undefined
   const late = new Promise<never>((_, reject) => {
@@ -38,7 +38,7 @@ export async function withTimeout<T>(work: () => T | Promise<T>): Promise<T> {
   try {
     return await Promise.race([asked, late])
   } catch (cause) {
-    throw new ServableError('state_unavailable', `The store of files failed: ${messageOf(cause)}`, { cause })
+    throw new ServableError('state_unavailable', 'The store of files failed: try again later', { cause })
   } finally {
     clearTimeout(timer)
   }

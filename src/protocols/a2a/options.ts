@@ -61,6 +61,11 @@ export interface A2AOptions {
   readonly workflows?: Readonly<Record<string, ServableLike<ServableWorkflow>>>
   /** Path of the JSON-RPC endpoint. HTTP+JSON is below it. Default: `/`. */
   readonly basePath?: string
+  /**
+   * Address of the service as cards state it, without a slash at the end: `https://proxy.example/agents`. It may have a path, if a proxy
+   * serves the agents below one. Default: the handler's `publicUrl`, else the address that the reader of the card has used.
+   */
+  readonly publicUrl?: string
   /** The organization that provides the agents. Default: none. */
   readonly provider?: A2AProvider
   /** Version of the agent as cards state it. Default: `1.0.0`. */
@@ -131,6 +136,7 @@ type Unset =
   | 'workflows'
   | 'tenants'
   | 'provider'
+  | 'publicUrl'
   | 'name'
   | 'description'
   | 'default'

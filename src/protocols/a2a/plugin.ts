@@ -73,6 +73,9 @@ const OptionsSchema = v.strictObject({
   tenants: v.optional(TenantsSchema),
   streaming: v.optional(flag),
   basePath: v.optional(path),
+  publicUrl: v.optional(
+    v.pipe(v.string(), v.check(isAddress, 'must be an address such as https://proxy.example/agents')),
+  ),
   provider: v.optional(v.strictObject({ organization: v.string(), url: v.optional(v.string()) })),
   version: v.optional(v.string()),
   name: v.optional(v.string()),
@@ -177,6 +180,17 @@ export function taskSettingsOf(
   }
 }
 
+/** Whether a text is an address to which paths can be added. */
+function isAddress(text: string): boolean {
+  const { protocol = '', search, hash, username, password } = URL.canParse(text) ? new URL(text) : {}
+  return (
+    /^https?:$/.test(protocol) &&
+    !text.endsWith('/') &&
+    !(search || hash || username || password) &&
+    !/[?#]/.test(text)
+  )
+}
+
 function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
   const { production, publicUrl, readKeys, openStream, checkShared } = core
   const agents = offeredBy(settings, core.catalog)
@@ -208,13 +222,14 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
       permit: core.runs.permit,
       readKeys,
       production,
-      publicUrl,
+      publicUrl: settings.publicUrl ?? publicUrl,
       countStream: openStream,
       checkServed: checkShared('A2A needs'),
     }),
     links: { card: '/.well-known/agent-card.json', a2a: joinPath(basePath) },
     findWork: ref => host.find(ref),
     forget: what => forgetTasks(host, what),
+    forgetRuns: what => forgetTasks(host, what),
     describe: build => describeA2A(settings, build),
     close: () => host.close?.(),
   }

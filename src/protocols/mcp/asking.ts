@@ -14,12 +14,22 @@ export function showsForms({ elicitation }: Fields): boolean {
   return isObject(elicitation) && ('form' in elicitation || !('url' in elicitation))
 }
 
+/** Whether a client opens addresses for a person (elicitation, URL mode). */
+export function opensUrls({ elicitation }: Fields): boolean {
+  return isObject(elicitation) && isObject(elicitation.url)
+}
+
+/** Whether a client can ask a person all of this. */
+export function asksAll(capabilities: Fields, requests: readonly InputRequest[]): boolean {
+  return requests.every(({ url }) => (url === undefined ? showsForms : opensUrls)(capabilities))
+}
+
 /** The key of a request in its run. It is the same whenever a run asks the same. */
 export function keyOf({ id }: InputRequest): string {
   return id.slice(id.indexOf('/') + 1)
 }
 
-/** The forms of requests, by the keys of the requests. `preceding` is the text of the run so far. */
+/** The forms of requests, or their addresses to open, by the keys of the requests. `preceding` is the text of the run so far. */
 export function formsOf(requests: readonly InputRequest[], preceding = ''): Readonly<Record<string, object>> {
   return Object.fromEntries(
     requests.map((request, at) => [keyOf(request), formOf(request, at ? '' : preceding)]),
@@ -30,7 +40,10 @@ export function formsOf(requests: readonly InputRequest[], preceding = ''): Read
 const MAX_PRECEDING = 2000
 
 function formOf(request: InputRequest, preceding: string): object {
-  const message = `${preceding.slice(-MAX_PRECEDING)}${preceding && '\n\n'}${questionOf(request)}`
+  const { url } = request
+  const asked = url === undefined ? questionOf(request) : questionOf(request).replace(`\n\n${url}`, '')
+  const message = `${preceding.slice(-MAX_PRECEDING)}${preceding && '\n\n'}${asked}`
+  if (url !== undefined) return { method: 'elicitation/create', params: { mode: 'url', message, url } }
   return {
     method: 'elicitation/create',
     params: { mode: 'form', message, requestedSchema: schemaOf(request) },
@@ -113,7 +126,8 @@ export function answersTo(open: readonly InputRequest[], responses: unknown): Fo
 }
 
 function answerTo(request: InputRequest, content: unknown, path: string): Answer {
-  const { id, kind } = request
+  const { id, kind, url } = request
+  if (url !== undefined) return { id, value: true }
   if (kind !== 'approval') return { id, value: valueIn(request, content) }
   const { decision, reason } = Object(content) as Fields
   if (decision !== 'approve' && decision !== 'deny')

@@ -15,7 +15,7 @@ import type { RunRecord } from '../../runs/stored/record.ts'
 import { jsonReply, sseReply } from '../../web/reply.ts'
 import { counted } from '../../web/sse.ts'
 import { askedForText, questionOf } from '../encoders/questions.ts'
-import { answersTo, formsOf, showsForms } from './asking.ts'
+import { answersTo, asksAll, formsOf, keyOf } from './asking.ts'
 import { endOf, failed, textResult } from './content.ts'
 import { checkHeader, checkParamHeaders, metaOf } from './era.ts'
 import { askedOf, type Offered } from './offer.ts'
@@ -257,15 +257,16 @@ class CallHandler {
   async #next(requests: readonly InputRequest[], runId: string): Promise<StartedRun | undefined> {
     const { params, request, capabilities } = this.#called
     const { inputResponses, requestState } = params
-    // Questions may be answered in advance. Approvals may not: a person must have seen what they approve.
+    // Questions may be answered in advance. Approvals and addresses may not: a person must have seen them.
     if (inputResponses !== undefined && requestState === undefined) {
       const { answers } = answersTo(requests, inputResponses)
-      const isAsked = (answer: RunAnswer) => 'value' in answer
-      if (answers.length === requests.length && answers.every(isAsked))
+      const isAsked = ({ kind, url }: InputRequest) => kind === 'question' && url === undefined
+      if (answers.length === requests.length && requests.every(isAsked))
         return this.#continueWith(runId, answers)
     }
     const reading = this.#reading
-    if (capabilities || !reading || !this.#takesStream || !this.#parts.sessions.showForms(request))
+    const { sessions } = this.#parts
+    if (capabilities || !reading || !this.#takesStream || !asksAll(sessions.capabilities(request), requests))
       return undefined
     return this.#askOnStream(requests, runId, reading)
   }
@@ -279,21 +280,44 @@ class CallHandler {
     const { seal, core } = this.#parts
     this.#outlives = true
     const handle = await seal.close(runId, { owner: this.#owner, tool: '' })
+    const idOf = (key: string) => `${handle}/${key}`
     for (const [key, form] of Object.entries(formsOf(requests, reading.text)))
-      this.#asked.push({ jsonrpc: '2.0', id: `${handle}/${key}`, ...form })
+      this.#asked.push(requestOnStream(idOf(key), form))
     this.#isAsked.resolve(undefined)
     reading.wake()
     for (let wait = MIN_POLL_MS; ; wait = Math.min(wait * 1.2, MAX_POLL_MS)) {
       const record = await this.#lastOf(runId).catch(ignoring('state_unavailable'))
-      if (record && record.id !== runId) return new StartedRun(undefined, record, core.host, this.#owner)
+      if (record && record.id !== runId) {
+        await this.#tellDone(runId, requests, idOf)
+        return new StartedRun(undefined, record, core.host, this.#owner)
+      }
       if ((record && record.status !== 'input_required') || reading.isClosed) return undefined
       await later(wait)
     }
   }
 
+  /** Tells the client whose dialogs are settled elsewhere, such as by the page that a person has opened (2025-11-25, elicitation). */
+  async #tellDone(
+    runId: string,
+    requests: readonly InputRequest[],
+    idOf: (key: string) => string,
+  ): Promise<void> {
+    if (requests.every(({ url }) => url === undefined)) return
+    const { answered = [] } = await this.#parts.core.host.get(runId, this.#owner)
+    for (const request of requests.filter(({ url }) => url !== undefined)) {
+      const by = answered.find(({ id }) => id === request.id)?.answeredBy
+      const params = { elicitationId: idOf(keyOf(request)) }
+      if (by && by.over !== 'mcp')
+        this.#asked.push({ jsonrpc: '2.0', method: 'notifications/elicitation/complete', params })
+    }
+    this.#reading?.wake()
+  }
+
   async #resultOf(outcome: CallOutcome, runId: string): Promise<object> {
     const isWaiting = 'result' in outcome && outcome.result.requests
-    return isWaiting ? this.#ask(runId, outcome.result.text) : endOf(outcome, this.#called, this.#parts.core)
+    return isWaiting
+      ? this.#ask(runId, outcome.result.text)
+      : endOf(outcome, this.#called, this.#parts.offers)
   }
 
   /** Asks the caller: with forms if its client shows them, else as text. */
@@ -307,7 +331,7 @@ class CallHandler {
       return failed('The agent asks for a tool of its client: clients of MCP run none')
     }
     const handle = await seal.close(runId, { owner: this.#owner, tool: tool.name })
-    if (capabilities && showsForms(capabilities))
+    if (capabilities && asksAll(capabilities, requests))
       return {
         resultType: 'input_required',
         inputRequests: formsOf(requests, preceding),
@@ -320,6 +344,13 @@ class CallHandler {
         : ''
     return textResult([preceding, ...requests.map(questionOf), how].filter(Boolean).join('\n\n'))
   }
+}
+
+/** A request to a client before 2026-07-28. An address has an id there, by which the client hears that it is done with. */
+function requestOnStream(id: string, form: object): object {
+  const { params, ...request } = form as { readonly params: Fields }
+  const more = params.mode === 'url' ? { elicitationId: id } : {}
+  return { jsonrpc: '2.0', id, ...request, params: { ...params, ...more } }
 }
 
 function onAbort(signal: AbortSignal, listener: () => void): void {

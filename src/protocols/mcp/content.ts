@@ -6,9 +6,9 @@
 
 import type { ContentPart, RunResult } from '../../agents/contract.ts'
 import { isObject } from '../../base/validation.ts'
-import type { Core } from '../../core/built-in.ts'
 import { ANY, isAddress } from '../encoders/parts.ts'
 import type { Offered } from './offer.ts'
+import type { McpPart, McpRequest } from './request.ts'
 import { type Fields, INTERNAL_ERROR, RpcError } from './rpc.ts'
 import type { CallOutcome } from './run-reader.ts'
 
@@ -32,14 +32,25 @@ export function failed(text: string): ToolResult {
 /** The member of `structured` with the value that a tool returned, in a run that only calls this tool. */
 export const RETURNED = 'servable/returned'
 
-/** The text or structured output of a run, and its artifacts. `base` is the address of the service, for files that it stores. */
-export function resultOf({ text, structured, artifacts = [], runId }: RunResult, base: string): ToolResult {
+/**
+ * The text or structured output of a run, and its artifacts. `base` is the address of the service, for files that it stores. With a
+ * page, the structured output is for the page, so the text stays.
+ */
+export function resultOf(
+  { text, structured, artifacts = [], runId }: RunResult,
+  base: string,
+  hasPage = false,
+): ToolResult {
   if (structured && RETURNED in structured) return returned(structured[RETURNED])
   const made = artifacts.flatMap(({ parts }) => parts)
   return {
     content: [
       // Text beside structured output is left out, as in all other transports.
-      ...(structured ? [textBlock(JSON.stringify(structured))] : text ? [textBlock(text)] : []),
+      ...(structured && !(hasPage && text)
+        ? [textBlock(JSON.stringify(structured))]
+        : text
+          ? [textBlock(text)]
+          : []),
       ...made.map((part, at) => blockOf(part, `urn:servable:run:${runId}:${at}`, base)),
     ],
     ...(structured && isObject(structured) && { structuredContent: structured }),
@@ -114,11 +125,13 @@ function addressOf(address: string, base: string): string {
 const OURS = /^(internal_error|interrupted|invalid_event)$/
 
 /** The result of a run that has ended. Throws an {@link RpcError} for a failure of the service. */
-export function endOf(
+export async function endOf(
   outcome: CallOutcome,
-  { request, tool }: { readonly request: Request; readonly tool: Offered },
-  { publicUrl = request.url }: Pick<Core, 'publicUrl'>,
-): ToolResult & { readonly _meta?: object } {
+  { tool, ...rpc }: McpRequest & { readonly tool: Offered },
+  offers: readonly McpPart[],
+): Promise<ToolResult & { readonly _meta?: object }> {
+  const { request, core } = rpc
+  const { publicUrl = request.url } = core
   if ('error' in outcome) {
     const { code, error } = outcome.error
     if (OURS.test(code)) throw new RpcError(INTERNAL_ERROR, error, 200, { code })
@@ -126,9 +139,13 @@ export function endOf(
   }
   const { finishReason, runId, structured } = outcome.result
   if (finishReason === 'cancelled') return failed('The run was cancelled')
-  const result = resultOf(outcome.result, publicUrl)
+  const result = resultOf(outcome.result, publicUrl, tool.page !== undefined)
+  const linked = offers.find(each => each.linked)?.linked
+  const content = linked
+    ? await Promise.all(result.content.map(block => linked(rpc, block as Fields)))
+    : result.content
   // A client refuses a result without the structured content that was promised.
   const isShort = structured === null && tool.outputSchema
   const hasFailed = isShort || /^(rejected|auth_required)$/.test(finishReason)
-  return { ...result, ...(hasFailed && { isError: true }), _meta: { 'servable/runId': runId } }
+  return { ...result, content, ...(hasFailed && { isError: true }), _meta: { 'servable/runId': runId } }
 }

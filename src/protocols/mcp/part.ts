@@ -7,7 +7,7 @@
 import * as v from 'valibot'
 import { callerOf } from '../../core/callers.ts'
 import type { PluginCore } from '../../core/plugin.ts'
-import type { Asked, Completes, McpRequest } from './request.ts'
+import type { Asked, AskedFiles, Completes, McpRequest } from './request.ts'
 import { type Fields, INVALID_PARAMS, RpcError } from './rpc.ts'
 
 /** Things of one page of a list. */
@@ -40,8 +40,20 @@ export function askedBy({ state, request, core }: McpRequest): Asked {
     identity: state.identity,
     // Plugins get a part of it.
     caller: callerOf(core as unknown as PluginCore, request, state),
+    files: filesOf(core, state),
     find: (kind, name) => core.catalog.find(kind, name),
     signal: request.signal,
+  }
+}
+
+/** Most files of a list. */
+const MAX_FILES = 500
+
+function filesOf({ runs: { files } }: McpRequest['core'], { owner }: McpRequest['state']): AskedFiles {
+  return {
+    list: async () => (owner === null ? [] : ((await files?.made?.(owner, MAX_FILES)) ?? [])),
+    open: async (runId, place) => files?.open?.({ runId, owner }, place),
+    placeOf: async address => files?.placeOf?.(address),
   }
 }
 

@@ -32,7 +32,17 @@ import { problemError } from './rpc.ts'
 import { createHandleSeal } from './seal.ts'
 import { ActiveCalls } from './sessions.ts'
 
+export {
+  type AppPage,
+  type AppPageOptions,
+  appPage,
+  type PageContent,
+  type PageLook,
+  type PageOrigins,
+  type ToolCaller,
+} from '../../agents/app-page.ts'
 export { toJsonSchema } from '../../http/json-schema.ts'
+export type { MadeFile, OpenedFile } from '../../runs/files.ts'
 export { type McpAuthOptions, mcpAuth, type TokenOwner } from './auth.ts'
 export { type DirectTools, type DirectToolsOptions, directTools, type ToolManager } from './direct-tools.ts'
 export type { McpTool, TaskSupport, ToJsonSchema } from './offer.ts'
@@ -44,11 +54,12 @@ export {
   type PromptMessage,
   type PromptResult,
 } from './prompts.ts'
-export type { Asked, Completes, McpAuth, McpIcon, McpPart, McpTasks, Named } from './request.ts'
+export type { Asked, AskedFiles, Completes, McpAuth, McpIcon, McpPart, McpTasks, Named } from './request.ts'
 export {
   type McpResource,
   mcpResources,
   ownConversations,
+  ownFiles,
   type ResourceAsked,
   type ResourceContent,
   type ResourceEntry,
@@ -128,6 +139,7 @@ const ToolSchema = v.union(
       taskSupport: v.optional(
         v.picklist(['forbidden', 'optional', 'required'], 'must be `forbidden`, `optional` or `required`'),
       ),
+      visibility: v.optional(v.array(v.picklist(['model', 'app']), "must be an array of 'model' and 'app'")),
     }),
   ],
   'must be a name, or an object with `of`',
@@ -189,6 +201,7 @@ function mountMcp(core: Core, options: McpOptions): BuiltInMounted {
     ...{ core, offer, tasks, guard, instructions, allowedHosts },
     info: { name, version, title, icons },
     offers: [resources, prompts].flatMap(each => each ?? []),
+    resources,
     seal: createHandleSeal(secret),
     sessions: new ActiveCalls(),
   })

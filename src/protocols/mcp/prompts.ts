@@ -5,7 +5,7 @@
  */
 
 import * as v from 'valibot'
-import { checkOptions, func, record } from '../../base/schemas.ts'
+import { checkOptions, func } from '../../base/schemas.ts'
 import { isObject } from '../../base/validation.ts'
 import { showsForms } from './asking.ts'
 import { askedBy, completed, NamedSchema, PRIVATE, page } from './part.ts'

@@ -9,6 +9,7 @@ import type { Core } from '../../core/built-in.ts'
 import type { Caller } from '../../core/caller.ts'
 import type { RequestState, Route } from '../../http/context.ts'
 import type { Identity } from '../../http/platform.ts'
+import type { MadeFile, OpenedFile } from '../../runs/files.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'
 import type { Target } from '../../runs/target.ts'
 import type { Offer, Offered } from './offer.ts'
@@ -36,6 +37,8 @@ export interface CallContext {
   readonly seal: HandleSeal
   readonly tasks: McpTasks | undefined
   readonly sessions: ActiveCalls
+  /** Resources and prompts. */
+  readonly offers: readonly McpPart[]
 }
 
 /** Answers a method. */
@@ -57,12 +60,24 @@ export interface Named {
   readonly icons?: readonly McpIcon[] | undefined
 }
 
+/** Files that agents made in the caller's stored runs: in artifacts and in messages. */
+export interface AskedFiles {
+  /** The newest ones: at most 500. A caller without an identity has an empty list. */
+  list(): Promise<readonly MadeFile[]>
+  /** A file of a run, by its `place`. Undefined if there is none, or it is somebody else's. */
+  open(runId: string, place: string): Promise<OpenedFile | undefined>
+  /** The file of an address that a part of a run has as its `data`. Undefined for any other address. */
+  placeOf(address: string): Promise<Pick<MadeFile, 'runId' | 'place'> | undefined>
+}
+
 /** Who asks. */
 export interface Asked {
   /** The caller. Undefined if nobody is identified. */
   readonly identity: Identity | undefined
   /** The caller's own runs and sessions. */
   readonly caller: Caller
+  /** Files that agents made for the caller. Without the plugin `files()` there are none. */
+  readonly files: AskedFiles
   /** Finds what is served, for the sessions of the caller. Undefined if there is none of the name. */
   readonly find: (kind: Kind, name: string) => Target | undefined
   /** Fires when the client has left. */
@@ -85,6 +100,8 @@ export interface McpPart {
   /** The completion for a reference. Undefined if the reference is to something else. */
   complete(rpc: McpRequest, ref: Fields, parts: CallContext): Promise<object | undefined>
   readonly watched: Watched
+  /** A block of a result, with the address of its file as a resource. */
+  linked?(rpc: McpRequest, block: Fields): Promise<object>
 }
 
 /** What listeners are told of. */

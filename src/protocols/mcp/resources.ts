@@ -12,7 +12,7 @@ import { checkOptions, func, record } from '../../base/schemas.ts'
 import { toBase64 } from '../../web/base64.ts'
 import { askedBy, completed, NamedSchema, PRIVATE, page } from './part.ts'
 import type { Asked, Completes, McpPart, McpRequest, Named } from './request.ts'
-import { INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError } from './rpc.ts'
+import { type Fields, INTERNAL_ERROR, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError } from './rpc.ts'
 import { type Template, templateOf } from './template.ts'
 
 /** Who reads a resource. */
@@ -114,7 +114,19 @@ export function mcpResources(resources: Readonly<Record<string, McpResource>>): 
     if (found === undefined || content === undefined) throw notFound(rpc, uri)
     return contentOf(content, found.uri, found.resource.mimeType)
   }
+  const linked = async (rpc: McpRequest, block: Fields) => {
+    if (block.type !== 'resource_link') return block
+    const { origin } = new URL(rpc.request.url)
+    const uri = String(block.uri)
+    const { files } = askedBy(rpc)
+    // Without `publicUrl`, a file has an address without an origin.
+    const at =
+      (await files.placeOf(uri)) ??
+      (uri.startsWith(`${origin}/`) && (await files.placeOf(uri.slice(origin.length))))
+    return at ? { ...block, uri: fileUri(at) } : block
+  }
   return {
+    ...(Object.hasOwn(resources, FILE) && { linked }),
     capabilities: { resources: { subscribe: true, listChanged: true } },
     completes: templates.length > 0 && templates.some(({ resource }) => resource.complete !== undefined),
     methods: {
@@ -159,7 +171,8 @@ function shown(uri: string, { name = uri, title, description, icons, mimeType }:
   return { uri, name, title, description, icons, mimeType }
 }
 
-function notFound({ capabilities }: McpRequest, uri: unknown): RpcError {
+/** The error for an address that nothing has. */
+export function notFound({ capabilities }: McpRequest, uri: unknown): RpcError {
   const data = { uri: typeof uri === 'string' ? uri.slice(0, 2000) : null }
   const code = capabilities === undefined ? RESOURCE_NOT_FOUND : INVALID_PARAMS
   return new RpcError(code, 'There is no such resource', 200, data)
@@ -176,6 +189,61 @@ function contentOf(content: ResourceContent, uri: string, usual: string | undefi
   }
   if (text !== undefined) return { uri, mimeType: mimeType ?? 'text/plain', text, _meta }
   return { uri, mimeType: mimeType ?? 'application/octet-stream', blob: toBase64(bytes), _meta }
+}
+
+const FILE = 'servable://files/{run}/{file}'
+
+/**
+ * The files that agents made in the caller's stored runs, for `mcpResources`: the newest 500. They need the plugin `files()`, and the list
+ * needs an identity. A link to such a file in the result of a tool has its address here.
+ *
+ * @example
+ * mcp({ tools: true, tasks: mcpTasks(), resources: mcpResources(ownFiles()) })
+ */
+export function ownFiles(): Readonly<Record<string, McpResource>> {
+  const find = ({ files, params: { run = '', file = '' } }: ResourceAsked) => files.open(run, file)
+  return {
+    [FILE]: {
+      name: 'file',
+      description: 'A file that an agent made for you',
+      async list({ files }) {
+        const all = await files.list()
+        return all.map(({ filename, mimeType, size, ...at }) => ({
+          ...{ uri: fileUri(at), name: filename, mimeType, size },
+        }))
+      },
+      version: async asked => (await find(asked))?.digest,
+      async read(asked) {
+        const file = await find(asked)
+        if (file === undefined) return undefined
+        const { mimeType, size, address } = file
+        if (size > MAX_BYTES) {
+          const message = `The file has ${size} bytes, and a resource at most ${MAX_BYTES}: download it from \`${address}\``
+          throw new RpcError(INTERNAL_ERROR, message, 200, { uri: asked.uri })
+        }
+        const content = await file.read()
+        if (content === undefined) return undefined
+        const bytes = new Uint8Array(await new Response(content).arrayBuffer())
+        const text = TEXT.test(mimeType) ? textIn(bytes) : undefined
+        return text === undefined ? { bytes, mimeType } : { text, mimeType }
+      },
+    },
+  }
+}
+
+function fileUri({ runId, place }: { readonly runId: string; readonly place: string }): string {
+  return `servable://files/${runId}/${place}`
+}
+
+/** Media types whose content is text, if it is UTF-8. */
+const TEXT = /^text\/|^application\/([\w.-]+\+)?(json|xml|yaml|javascript)\b|^image\/svg\+xml\b/
+
+function textIn(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
 }
 
 const KINDS: readonly unknown[] = ['agent', 'team', 'workflow']

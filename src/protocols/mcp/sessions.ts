@@ -6,7 +6,8 @@
  */
 
 import { deferred } from '../../base/wake.ts'
-import { showsForms } from './asking.ts'
+import { showsPages } from './apps.ts'
+import { opensUrls, showsForms } from './asking.ts'
 import type { Fields } from './rpc.ts'
 
 /** The header that carries the id of a session. */
@@ -15,8 +16,10 @@ export const SESSION = 'mcp-session-id'
 /** Most characters of a session's id that are kept. */
 const MAX_SESSION_ID = 100
 
-/** The end of a session's id if the client shows forms. */
+/** The ends of a session's id, in this order: if the client shows pages, if it shows forms, and if it opens addresses. */
+const PAGES = '.pages'
 const FORMS = '.forms'
+const URLS = '.urls'
 
 /** Most sessions of which this process knows subscriptions and log levels, and most of one client. The oldest are forgotten. */
 const MAX_SESSIONS = 10_000
@@ -76,12 +79,23 @@ export class ActiveCalls {
 
   /** The id of a new session. */
   begin(capabilities: Fields): string {
-    return crypto.randomUUID() + (showsForms(capabilities) ? FORMS : '')
+    const ends = [
+      showsPages(capabilities) && PAGES,
+      showsForms(capabilities) && FORMS,
+      opensUrls(capabilities) && URLS,
+    ]
+    return [crypto.randomUUID(), ...ends].filter(Boolean).join('')
   }
 
-  /** Whether the client of a request shows forms. */
-  showForms({ headers }: Request): boolean {
-    return headers.get(SESSION)?.endsWith(FORMS) === true
+  /** What the client of a request can ask a person. */
+  capabilities({ headers }: Request): Fields {
+    const [, form, url] = /(\.forms)?(\.urls)?$/.exec(headers.get(SESSION) ?? '') ?? []
+    return form || url ? { elicitation: { ...(form && { form: {} }), ...(url && { url: {} }) } } : {}
+  }
+
+  /** Whether the client of a request shows pages. */
+  showsPages({ headers }: Request): boolean {
+    return /\.pages(\.forms)?(\.urls)?$/.test(headers.get(SESSION) ?? '')
   }
 
   /**

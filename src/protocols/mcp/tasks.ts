@@ -14,7 +14,7 @@ import { StartedRun } from '../../http/runs/start-run.ts'
 import { RequestAsker } from '../../http/security/asker.ts'
 import { checkPermitOf } from '../../runs/permit.ts'
 import type { RunRecord } from '../../runs/stored/record.ts'
-import { answersTo, formsOf, showsForms } from './asking.ts'
+import { answersTo, asksAll, formsOf } from './asking.ts'
 import { endOf } from './content.ts'
 import { checkHeader, own } from './era.ts'
 import type { Offered } from './offer.ts'
@@ -136,13 +136,14 @@ async function cancel(
 /** The status of a task, with its requests, result or error. */
 async function statusOf(
   { last, tool }: McpTask,
-  { request, state, capabilities = {} }: McpRequest,
-  { core }: CallContext,
+  rpc: McpRequest,
+  { core, offers }: CallContext,
 ): Promise<object> {
+  const { state, capabilities = {} } = rpc
   const { status, requests = [], result } = last
   if (status === 'cancelled') return { status }
   if (status === 'input_required' && requests.length > 0)
-    return { status, inputRequests: showsForms(capabilities) ? formsOf(requests, result?.text) : {} }
+    return { status, inputRequests: asksAll(capabilities, requests) ? formsOf(requests, result?.text) : {} }
   // Once all requests are answered, another run continues the task.
   if (status === 'queued' || status === 'running' || status === 'input_required') return { status: 'working' }
   const { done } = new RunReader(new StartedRun(undefined, last, core.host, state.owner), {
@@ -151,7 +152,7 @@ async function statusOf(
     tracksChanges: false,
   })
   try {
-    const result = { resultType: 'complete', ...endOf(await done, { request, tool }, core) }
+    const result = { resultType: 'complete', ...(await endOf(await done, { ...rpc, tool }, offers)) }
     return { status: 'completed', result }
   } catch (error) {
     if (!(error instanceof RpcError)) throw error

@@ -85,6 +85,7 @@ export function runSchemas(build: SchemaBuilders): Record<string, Schema> {
         id: { ...text, description: 'An answer names it' },
         kind: choice('approval', 'question', 'client_tool'),
         'message?': { ...text, description: 'What a person is asked' },
+        'url?': { ...text, description: 'The address to open, of a question that is answered there' },
         'toolCallId?': text,
         'toolName?': text,
         'args?': anything,

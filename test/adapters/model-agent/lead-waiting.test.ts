@@ -1,7 +1,9 @@
 /** Teams with a lead whose members wait for someone: the run that goes on asks the lead's model on, and not again. */
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ToolServerManager } from '../../../src/adapters/mcp-client/index.ts'
 import { lead, ModelAgent } from '../../../src/adapters/model-agent/index.ts'
+import type { ToolServers } from '../../../src/agents/tool-servers.ts'
 import {
   Agent,
   type Answer,
@@ -296,6 +298,39 @@ describe('a member of a lead that waits', () => {
     const last = await desk.answer(second.runId, to(second, 'L'))
     expect(last.text).toBe('done')
     expect(told().results).toEqual(['known a', 'known b', 'tailor: one M', 'tailor: two L'])
+  })
+
+  it('may call a tool of a tool server that asks', async () => {
+    const rounds: unknown[] = []
+    const manager = new ToolServerManager({ register: false })
+    manager.use({
+      needsApproval: async () => false,
+      async round(_: string, args: unknown, answers: unknown) {
+        rounds.push([args, answers])
+        if (answers !== undefined) return { result: 'ordered' }
+        const schema = { type: 'object', properties: { size: { type: 'string' } } }
+        return { questions: [{ key: 'q', message: 'Which size?', schema }], state: 's' }
+      },
+    } as unknown as ToolServers)
+    const clerk = new Agent({
+      ...{ name: 'clerk', register: false },
+      async *run(input, context) {
+        yield String(yield* manager.call(context, 'shop.order', { item: textOf(input) }))
+      },
+    })
+    const desk = serve(deskOf([clerk]))
+    script(calls(['ask_clerk', { input: 'a shirt' }]), says('done'))
+    const first = await desk.run('Shirts')
+    expect(first.requests).toMatchObject([
+      { kind: 'question', message: '`shop.order` asks: Which size?', schema: { type: ['object', 'null'] } },
+    ])
+    const last = await desk.answer(first.runId, to(first, { size: 'M' }))
+    expect([last.text, told().results]).toEqual(['done', ['ordered']])
+    const given = { answers: { q: { action: 'accept', content: { size: 'M' } } }, state: 's' }
+    expect(rounds).toEqual([
+      [{ item: 'a shirt' }, undefined],
+      [{ item: 'a shirt' }, given],
+    ])
   })
 
   it('may have a model of its own, whose tool needs an approval', async () => {

@@ -1,6 +1,13 @@
 /** The service that stock clients of MCP call. Every runtime serves it with a state of its own. */
 import { bearerAuth, createHandler, type Handler, type State } from '../../../src/index.ts'
-import { directTools, mcp, mcpAuth, mcpTasks } from '../../../src/protocols/mcp/plugin.ts'
+import {
+  directTools,
+  mcp,
+  mcpAuth,
+  mcpPrompts,
+  mcpResources,
+  mcpTasks,
+} from '../../../src/protocols/mcp/plugin.ts'
 import { agents, arithmetic, tools } from './agents.ts'
 
 /** What a deployment is told. */
@@ -27,6 +34,27 @@ export function handlerOn(state: State, settings = ''): Handler {
     plugins: [
       mcp({
         tools,
+        resources: mcpResources({
+          'words://all': { read: () => 'lamp, oil' },
+          'words://of/{user}': {
+            read: ({ identity, params }) =>
+              params.user === identity?.id ? new Uint8Array([3, 3, 3]) : undefined,
+            list: ({ identity }) => [{ uri: `words://of/${identity?.id}` }],
+          },
+          // It is another one whenever somebody looks.
+          'words://newest': { read: () => crypto.randomUUID() },
+        }),
+        prompts: mcpPrompts({
+          define: {
+            arguments: {
+              word: {
+                required: true,
+                complete: value => ['lamp', 'oil'].filter(each => each.startsWith(value)),
+              },
+            },
+            get: ({ arguments: { word } }) => `What is ${word}?`,
+          },
+        }),
         directTools: directTools({ toolkits: [arithmetic] }),
         tasks: mcpTasks({ afterMs: 300, pollIntervalMs: 100 }),
         instructions: 'Ask before you pay.',

@@ -1,8 +1,9 @@
 /** Resources, prompts and streams of changes. */
 import { describe, expect, it } from 'vitest'
+import { eventually } from '../../eventually.ts'
 import { jsonRequest } from '../http/client.ts'
 import { as, own, type Server } from '../runs/client.ts'
-import { ask, hear, type Json, resultOf } from './client.ts'
+import { ask, hear, type Json, resultOf, TASKS } from './client.ts'
 
 export function readingCases(server: Server): void {
   describe.concurrent('what clients read', () => {
@@ -30,6 +31,24 @@ export function readingCases(server: Server): void {
         asked,
       )
       expect(completion).toEqual({ values: ['lamp'], total: 1, hasMore: false })
+    })
+
+    it('has the files that agents made for this caller', async () => {
+      const [owner, other] = [as(own('owner')), as(own('other'))]
+      const params = { name: 'writes_task', arguments: { input: own('x') } }
+      const { taskId } = await resultOf(server, 'tools/call', params, { can: TASKS, headers: owner })
+      const files = async (headers: Readonly<Record<string, string>>): Promise<Json[]> => {
+        const { resources } = await resultOf(server, 'resources/list', {}, { headers })
+        return resources.filter(({ uri }: Json) => uri.startsWith('servable://files/'))
+      }
+      const uri = `servable://files/${taskId}/message-1.0`
+      const file = { uri, name: 'a b.csv', mimeType: 'text/csv', size: 6000 }
+      await eventually(async () => expect(await files(owner)).toEqual([file]))
+      expect(await files(other)).toEqual([])
+      const { contents } = await resultOf(server, 'resources/read', { uri }, { headers: owner })
+      expect(contents).toEqual([{ uri, mimeType: 'text/csv', text: 'A'.repeat(6000) }])
+      const refused = await (await ask(server, 'resources/read', { uri }, { headers: other })).json()
+      expect(refused.error).toMatchObject({ code: -32602, data: { uri } })
     })
 
     it('has a stream of changes, which tells the owner of a conversation and nobody else', async () => {

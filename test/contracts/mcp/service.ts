@@ -10,6 +10,7 @@ import {
   mcpResources,
   mcpTasks,
   ownConversations,
+  ownFiles,
 } from '../../../src/protocols/mcp/plugin.ts'
 import { identify } from '../identify.ts'
 import { agentsOf } from './agents.ts'
@@ -30,7 +31,7 @@ const REGION = {
 export const TOOLS: readonly (string | McpTool)[] = [
   ...['thinks', 'looks', 'gated', 'chatters', 'recalls', 'knows'],
   ...['shows', 'writes', 'weighs', 'fails', 'refuses', 'breaks'],
-  ...['pays', 'asks', 'asksTwice', 'asksBoth', 'steps', 'team/desk', 'workflow/flow', 'odd.name'],
+  ...['pays', 'asks', 'asksTwice', 'asksBoth', 'steps', 'team/desk', 'workflow/flow', 'odd.name', 'maps'],
   {
     of: 'echoes',
     name: 'repeat-it',
@@ -59,6 +60,9 @@ const multiply = tool({
   },
 })
 
+/** Only pages call it. */
+const zoom = tool({ name: 'zoom', visibility: ['app'], execute: () => 'Zoomed in' })
+
 /** The handler of the service. With the setting `later`, what was interrupted comes to its end. `more` is what a deployment adds. */
 export function handlerOn(state: State, settings = 'usual', more: HandlerOptions = {}): Handler {
   return createHandler({
@@ -82,6 +86,7 @@ export function handlerOn(state: State, settings = 'usual', more: HandlerOptions
           'words://all': { read: () => 'lamp, oil' },
           'words://bytes/{count}': { read: ({ params }) => new Uint8Array(Number(params.count)).fill(3) },
           ...ownConversations(),
+          ...ownFiles(),
         }),
         prompts: mcpPrompts({
           define: {
@@ -95,7 +100,7 @@ export function handlerOn(state: State, settings = 'usual', more: HandlerOptions
           },
         }),
         tools: TOOLS,
-        directTools: directTools({ toolkits: [{ name: 'sums', tools: [multiply] }] }),
+        directTools: directTools({ toolkits: [{ name: 'sums', tools: [multiply, zoom] }] }),
         tasks: mcpTasks({ afterMs: 2000, pollIntervalMs: 50 }),
         name: 'contract',
         version: '7',

@@ -328,6 +328,22 @@ describe('the definition of a tool server', () => {
       env: { A: '1=2' },
       needsApproval: true,
     })
+    const signsIn = {
+      'auth.type': 'authorization_code',
+      'auth.clientId': ' console ',
+      'auth.scopes': 'a b,c',
+    }
+    expect(definitionOf(typed({ transport: 'http', ...signsIn, elicitation: 'on' }))).toEqual({
+      ...{ name: 'weather', transport: 'http', autoConnect: false, elicitation: 'ask' },
+      auth: { type: 'authorization_code', clientId: 'console', scopes: ['a', 'b', 'c'] },
+    })
+    const issuer = 'https://login.example.com'
+    const own = { 'auth.type': 'client_credentials', 'auth.clientId': 'x', 'auth.clientSecret': 'y' }
+    expect(definitionOf(typed({ transport: 'sse', ...own, 'auth.issuer': issuer }))).toMatchObject({
+      auth: { type: 'client_credentials', clientId: 'x', clientSecret: 'y', issuer },
+    })
+    // What was typed before another way was chosen is not sent.
+    expect(definitionOf(typed({ transport: 'http', ...own, 'auth.type': '' }))).not.toHaveProperty('auth')
     expect(definitionOf(typed({ transport: 'http', url: '', headers: '', needsApproval: '' }))).toEqual({
       ...{ name: 'weather', transport: 'http', autoConnect: false },
     })

@@ -4,6 +4,7 @@ import * as two from './client-2.ts'
 import * as one from './sdk-1.ts'
 import type { Connect, Place, SigningIn } from './way.ts'
 
+export { READING } from './reading.ts'
 export { tasksAt } from './tasks.ts'
 
 /** Every way to connect. */

@@ -95,3 +95,25 @@ export interface Ended {
   readonly result?: Result | undefined
   readonly error?: string | undefined
 }
+
+/** A part of a resource. */
+export interface Content {
+  readonly uri: string
+  readonly mimeType?: string | undefined
+  readonly text?: string | undefined
+  readonly blob?: string | undefined
+}
+
+/** A client that is connected, and what it can read. */
+export interface Reading {
+  /** The addresses of all resources. */
+  list(): Promise<readonly string[]>
+  read(uri: string): Promise<readonly Content[]>
+  /** The first message of a prompt. */
+  prompt?(name: string, args: Readonly<Record<string, string>>): Promise<unknown>
+  /** Completes an argument of a prompt. */
+  complete?(name: string, argument: string, value: string): Promise<readonly string[]>
+  /** Subscribes. Calls back whenever the client is told that the resource has changed. */
+  subscribe?(uri: string, onChanged: () => void): Promise<void>
+  close(): Promise<void>
+}
