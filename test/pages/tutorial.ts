@@ -10,6 +10,7 @@ import { eventually } from '../eventually.ts'
 import { once } from '../once.ts'
 import { freePort } from '../runtimes/harness.ts'
 import { COMPILED, root, type Started, start } from '../runtimes/process.ts'
+import { merged } from './merged.ts'
 
 const run = promisify(execFile)
 
@@ -127,16 +128,6 @@ class Reader {
     }
   }
 
-  /** What a server has said so far. */
-  log(command: string): string {
-    return this.#servers.get(command)?.log() ?? ''
-  }
-
-  /** A file of the folder. */
-  read(name: string): Promise<string> {
-    return readFile(join(this.folder, name), 'utf8')
-  }
-
   /** Checks the types of all that was written so far, unless nothing is new. */
   async check(): Promise<void> {
     const isChecked = this.#checked === this.#written
@@ -252,7 +243,7 @@ class Reader {
       if (this.#look !== undefined) this.said += await this.#run(this.#look)
       expect(this.#shown(all())).toMatch(new RegExp(pattern))
     }
-    await eventually(isThere, 10_000)
+    await eventually(isThere)
   }
 
   /** Writes a file, whose name is in the first line. A second line `// …` says that the rest stays. */
@@ -309,46 +300,6 @@ class Reader {
     )
     return stdout + stderr
   }
-}
-
-/** A file with the parts of a fence in place of those of the same name, or at its end. */
-function merged(file: string, changes: string): string {
-  const all = [...partsOf(file)]
-  const placeOf = (name: string) => all.findIndex(([known]) => known === name)
-  // What is new stands above what comes after it in the fence, since that may need it.
-  let next = all.length
-  for (const [name, code] of [...partsOf(changes)].toReversed()) {
-    const place = placeOf(name)
-    if (place === -1) all.splice(next, 0, [name, code])
-    else all[place] = [name, code]
-    if (place !== -1) next = place
-  }
-  const isImport = ([name]: readonly [string, string]) => name.startsWith('import ')
-  const imports = all.filter(isImport).toSorted(([one], [other]) => (rank(one) < rank(other) ? -1 : 1))
-  const others = all.filter(part => !isImport(part))
-  const textOf = ([, code]: readonly [string, string]) => code
-  return [imports.map(textOf).join('\n'), ...others.map(textOf)].filter(Boolean).join('\n\n')
-}
-
-/** Node's modules come first, then packages, then files, those of folders above before the others. */
-function rank(name: string): string {
-  const place = [/^import node:/, /^import [^.]/, /^import \.\./, /^/].findIndex(each => each.test(name))
-  return `${place} ${name}`
-}
-
-/** The top-level statements of a file by what they declare or import. */
-function partsOf(file: string): Map<string, string> {
-  const [, imports = '', rest = ''] = /^((?:import [^']*'[^']+'\n)*)([\s\S]*)$/.exec(`${file.trim()}\n`) ?? []
-  const parts = new Map<string, string>()
-  for (const line of imports.trim().split(/\n(?=import )/))
-    if (line !== '') parts.set(`import ${/from '(.+)'/.exec(line)?.[1] ?? line}`, line)
-  for (const code of rest.trim().split(/\n\n(?=[^\s})\]])/)) {
-    if (code === '') continue
-    const declared =
-      /^(?:export )?(?:default|(?:async )?(?:const|function|interface|type|class)) ([\w{]+)/m.exec(code)
-    parts.set(declared?.[1] ?? code, code)
-  }
-  return parts
 }
 
 /** The packages of an example that the repository does not have, installed once for all tests. */
