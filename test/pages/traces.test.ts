@@ -84,7 +84,7 @@ describe('the page about traces', () => {
     await Promise.all([traces.forceFlush(), metrics.forceFlush()])
     await eventually(() => {
       expect(receiver.spans.map(({ name }) => name)).toContain('invoke_agent echo')
-      expect(receiver.counted.map(({ name }) => name)).toContain('gen_ai.invocation.duration')
+      expect(receiver.counted.map(({ name }) => name)).toContain('gen_ai.invoke_agent.duration')
     })
   })
 

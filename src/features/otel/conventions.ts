@@ -33,7 +33,6 @@ export const ATTR = {
   toolResult: 'gen_ai.tool.call.result',
   inputMessages: 'gen_ai.input.messages',
   outputMessages: 'gen_ai.output.messages',
-  isNested: 'gen_ai.invocation.is_nested',
   modality: 'gen_ai.token.modality',
   errorType: 'error.type',
   runId: 'servable.run.id',
@@ -69,7 +68,7 @@ function counter(name: string, description: string): MetricPlan {
 export const DURATIONS: Readonly<
   Record<'invocation' | 'tool' | 'inference' | 'firstChunk' | 'firstText', MetricPlan>
 > = {
-  invocation: histogram('gen_ai.invocation.duration', 's', RUN_SECONDS, 'Duration of a run.'),
+  invocation: histogram('gen_ai.invoke_agent.duration', 's', RUN_SECONDS, 'Duration of a run.'),
   tool: histogram('gen_ai.execute_tool.duration', 's', CALL_SECONDS, 'Duration of a call of a tool.'),
   inference: histogram(
     'gen_ai.client.inference.duration',

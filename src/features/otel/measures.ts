@@ -83,7 +83,6 @@ export class Measures {
     return {
       ...(operation !== 'execute_tool' && { [ATTR.operation]: operation }),
       ...(agent !== undefined && { [ATTR.agentName]: this.#bounded(ATTR.agentName, agent) }),
-      ...(agent !== undefined && operation !== 'execute_tool' && { [ATTR.isNested]: false }),
       ...(tool !== undefined && { [ATTR.toolName]: this.#bounded(ATTR.toolName, tool) }),
       ...(model && this.#modelAttributes(model, agent === undefined)),
       ...(error !== undefined && { [ATTR.errorType]: error }),

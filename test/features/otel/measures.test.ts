@@ -13,7 +13,7 @@ describe('metrics', () => {
     await run('agents/speaker', { input: 'hi', sessionId: 'never-told' })
     const found = await series()
     expect(found.map(({ name, unit }) => [name, unit])).toEqual([
-      ['gen_ai.invocation.duration', 's'],
+      ['gen_ai.invoke_agent.duration', 's'],
       ['servable.run.time_to_first_chunk', 's'],
       ['gen_ai.client.inference.usage.input_tokens', '{token}'],
       ['gen_ai.client.inference.usage.output_tokens', '{token}'],
@@ -21,7 +21,6 @@ describe('metrics', () => {
     const attributes = {
       'gen_ai.operation.name': 'invoke_agent',
       'gen_ai.agent.name': 'speaker',
-      'gen_ai.invocation.is_nested': false,
     }
     expect(found[0]).toMatchObject({ attributes })
     expect(found[0]?.boundaries.slice(0, 3)).toEqual([0.1, 0.2, 0.4])
@@ -59,10 +58,9 @@ describe('metrics', () => {
     }
     expect(found['gen_ai.client.inference.duration']).toEqual(call)
     expect(found['gen_ai.client.inference.operation.input_tokens']).toEqual(call)
-    expect(found['gen_ai.invocation.duration']).toEqual({
+    expect(found['gen_ai.invoke_agent.duration']).toEqual({
       'gen_ai.operation.name': 'invoke_agent',
       'gen_ai.agent.name': 'finder',
-      'gen_ai.invocation.is_nested': false,
       'gen_ai.request.model': 'a',
     })
   })

@@ -76,7 +76,7 @@ describe('the span of a run', () => {
     })
     expect(status).toEqual({ code: SpanStatusCode.ERROR })
     expect(await series()).toMatchObject([
-      { name: 'gen_ai.invocation.duration', attributes: { 'error.type': 'provider_failed' }, count: 1 },
+      { name: 'gen_ai.invoke_agent.duration', attributes: { 'error.type': 'provider_failed' }, count: 1 },
     ])
   })
 
