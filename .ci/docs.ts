@@ -1,9 +1,10 @@
 // Checks README.md, bench/README.md and docs/**/*.md, in less than a second:
 //   node .ci/docs.ts
-// It fails on a dead relative link or anchor, a page that docs/README.md does not name, an option of `createHandler` that
-// docs/look-up/options.md does not name with its default and with who sets it, a first table there that is too long, an error code that
-// docs/look-up/errors.md does not name with its status, a folder of `src` without a row in docs/why/architecture.md, and a file that is
-// named there and is not there.
+// It fails on a dead relative link or anchor, a page that docs/README.md does not name below the heading of its folder, a page that does not
+// say what its commands ask, an option of `createHandler` that docs/look-up/options.md does not name with its default and with who sets it, a
+// first table there that is too long, an error code that docs/look-up/errors.md does not name with its status, an event or a field that
+// docs/look-up/events.md does not name, a folder of `src` without a row in docs/why/architecture.md, and a file that is named there and is not
+// there.
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, normalize } from 'node:path'
 import process from 'node:process'
@@ -15,6 +16,7 @@ export type Texts = ReadonlyMap<string, string>
 const INDEX = 'docs/README.md'
 const OPTIONS_PAGE = 'docs/look-up/options.md'
 const ERRORS_PAGE = 'docs/look-up/errors.md'
+const EVENTS_PAGE = 'docs/look-up/events.md'
 const ARCHITECTURE_PAGE = 'docs/why/architecture.md'
 
 /** A page without its code, since code has no links and headings. */
@@ -43,15 +45,19 @@ export function linksOf(page: string): string[] {
   return targets
 }
 
-/** The anchors of a page's headings, as GitHub makes them. */
+/** The anchor of a heading's text, as GitHub makes it. */
+export function slugOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}_ -]/gu, '')
+    .replaceAll(' ', '-')
+}
+
+/** The anchors of a page's headings. */
 export function anchorsOf(page: string): Set<string> {
   const anchors = new Set<string>()
   for (const [, heading = ''] of withoutCode(page).matchAll(/^#{1,6} +(.+?) *#*$/gm)) {
-    const text = heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*]/g, '')
-    const slug = text
-      .toLowerCase()
-      .replace(/[^\p{L}\p{N}_ -]/gu, '')
-      .replaceAll(' ', '-')
+    const slug = slugOf(heading.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1').replace(/[`*]/g, ''))
     let anchor = slug
     for (let count = 1; anchors.has(anchor); count++) anchor = `${slug}-${count}`
     anchors.add(anchor)
@@ -76,14 +82,37 @@ export function deadLinks(pages: Texts, exists: (path: string) => boolean): stri
   return dead
 }
 
-/** Pages that the index does not link to. Empty if there is no index. */
+/**
+ * Pages that the index does not link to below the heading of their folder: `docs/look-up/errors.md` belongs below `## Look up`. Empty if
+ * there is no index.
+ */
 export function unindexed(pages: Texts): string[] {
-  const index = pages.get(INDEX)
-  if (index === undefined) return []
-  const named = new Set(linksOf(index).map(target => normalize(join('docs', target.split('#')[0] ?? ''))))
+  const [, ...parts] = pages.get(INDEX)?.split(/^## /m) ?? []
+  const named = new Set(
+    parts.flatMap(part => {
+      const folder = slugOf(part.slice(0, part.indexOf('\n')))
+      return linksOf(part)
+        .map(target => normalize(join('docs', target.split('#')[0] ?? '')))
+        .filter(path => path.startsWith(`docs/${folder}/`))
+    }),
+  )
   return [...pages.keys()]
-    .filter(path => /^docs\/[^/]+\.md$/.test(path) && path !== INDEX && !named.has(path))
-    .map(path => `${INDEX}: does not name ${path}`)
+    .filter(path => parts.length > 0 && /^docs\/[^/]+\/[^/]+\.md$/.test(path) && !named.has(path))
+    .map(path => `${INDEX}: does not name ${path} in the part of its folder`)
+}
+
+/** The port of the example agents, which only a clone of the repository has. */
+const PORT_OF_EXAMPLES = '8787'
+
+/** Pages whose code asks the port of the example agents, and that tell neither of them nor what to serve there. */
+export function unservedCode(pages: Texts): string[] {
+  const asks = (page: string) => page.includes(PORT_OF_EXAMPLES)
+  return [...pages]
+    .filter(([path, page]) => path.startsWith('docs/') && asks(page) && !asks(withoutCode(page)))
+    .filter(
+      ([, page]) => !page.includes('#try-the-example-agents') && !page.includes(`port: ${PORT_OF_EXAMPLES}`),
+    )
+    .map(([path]) => `${path}: does not say what serves port ${PORT_OF_EXAMPLES}`)
 }
 
 /** The rows of a page's tables, as cells. */
@@ -129,6 +158,36 @@ export function wrongCodes(page: string, statuses: ReadonlyMap<string, string>):
     ...wrong.map(([code, status]) => `${ERRORS_PAGE}: needs a row of \`${code}\` with the status ${status}`),
     ...unknown.map(code => `${ERRORS_PAGE}: there is no code \`${code}\``),
   ]
+}
+
+/** The fields of every event, from `src/agents/event.ts`. */
+export function eventsOf(source: string): Map<string, string[]> {
+  const [, members = ''] = /^const MEMBERS:[^\n]*\n([\s\S]*?)^\}/m.exec(source) ?? []
+  const events = members.matchAll(/^ {2}(\w+): (\{\}|\{ .*\}|\{\n[\s\S]*?^ {2}\}),$/gm)
+  return new Map(
+    [...events].map(([, type = '', fields = '']) => [
+      type,
+      [...fields.matchAll(/(\w+): 1/g)].map(([, field = '']) => field),
+    ]),
+  )
+}
+
+/** The errors of the page of events. The rows of its first table have `type`, the fields and their meaning. */
+export function wrongEvents(page: string, events: ReadonlyMap<string, readonly string[]>): string[] {
+  const rows = rowsOf(page).filter(([, , meaning]) => meaning !== undefined)
+  const named = new Map(
+    rows.flatMap(([cell, fields]) =>
+      codesIn(cell).map(type => [type, codesIn(fields).map(code => code.replace(/:.*/, ''))] as const),
+    ),
+  )
+  named.delete('type')
+  const ordered = (fields: readonly string[] = ['none']) => fields.toSorted().join()
+  const wrong = [...events].filter(([type, fields]) => ordered(named.get(type)) !== ordered(fields))
+  const unknown = [...named.keys()].filter(type => !events.has(type))
+  return [
+    ...wrong.map(([type, fields]) => `needs a row of \`${type}\` with the fields ${fields.join(', ')}`),
+    ...unknown.map(type => `there is no event \`${type}\``),
+  ].map(each => `${EVENTS_PAGE}: ${each}`)
 }
 
 /** An option: its name with those of the options around it, and the default of its docstring. */
@@ -280,7 +339,9 @@ export function wrongPlaces(
 /** Texts below a folder, by their paths. */
 function read(root: string, folder: string, ending: string): Map<string, string> {
   const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })
-  const paths = files.filter(file => file.endsWith(ending)).map(file => join(folder, file))
+  const paths = files
+    .filter(file => file.endsWith(ending) && !file.startsWith('.site'))
+    .map(file => join(folder, file))
   return new Map(paths.map(path => [path, readFileSync(join(root, path), 'utf8')]))
 }
 
@@ -293,10 +354,12 @@ export function checkDocs(root: string): string[] {
   return [
     ...deadLinks(pages, path => existsSync(join(root, path))),
     ...unindexed(pages),
+    ...unservedCode(pages),
     ...wrongCodes(
       pages.get(ERRORS_PAGE) ?? '',
       statusesOf(source('src/base/errors.ts'), source('src/web/problem.ts')),
     ),
+    ...wrongEvents(pages.get(EVENTS_PAGE) ?? '', eventsOf(source('src/agents/event.ts'))),
     ...wrongOptions(pages.get(OPTIONS_PAGE) ?? '', optionsOf(sources.values())),
     ...wrongPlaces(pages.get(ARCHITECTURE_PAGE) ?? '', [...sources.keys()], path =>
       existsSync(join(root, path)),

@@ -28,6 +28,7 @@ const deployments: Readonly<Record<string, RegExp>> = {
   'Next.js, Node': /\bNode route\b/,
   PostgreSQL: /\bPostgreSQL\b/,
   workerd: /\b(workerd|cloudflare|dev server)\b/,
+  Lambda: /\blambda\b/,
   Node: /\bnode\b/i,
   Bun: /\bbun\b/i,
   Deno: /\bdeno\b/i,
@@ -41,6 +42,7 @@ const columns = [
   'Next.js, Node',
   'Next.js, two processes',
   'Next.js, Edge',
+  'Lambda',
 ]
 
 /** Files that have many suites. */
@@ -51,7 +53,7 @@ const NEVER = /^$/
 
 /** The files of a suite, and the pattern of its tests in files that have many: two names, outermost first. */
 const suites: Readonly<Record<string, readonly [file: RegExp, amongMany: RegExp]>> = {
-  HTTP: [/^(node|bun|deno|workerd)$/, / > (over HTTP|the log|an agent that is hostile)$/],
+  HTTP: [/^(node|bun|deno|workerd|lambda)$/, / > (over HTTP|the log|an agent that is hostile)$/],
   'Tools, uploads, log, limits, documentation': [/^(docs|rate-limit)$/, NEVER],
   'Stored runs': [/^runs$/, / > (stored runs|with )/],
   A2A: [/^a2a$/, / > A2A/],
@@ -81,6 +83,7 @@ const suites: Readonly<Record<string, readonly [file: RegExp, amongMany: RegExp]
   Console: [/^console$/, / > the console\b/],
   Command: [/^command$/, NEVER],
   Client: [/^client$/, /^the client /],
+  Bots: [/^chat-state$/, NEVER],
 }
 const [http = '', surface = ''] = Object.keys(suites)
 /** The tests of the contract over HTTP that belong to the second suite. */
@@ -107,6 +110,12 @@ const shared =
 const sticky = 'The connections of a socket are in one process, and requests come to any.'
 const served =
   'Schedules need a server of their own, and are refused in Next.js when it starts ([Schedules](../build/schedules.md)).'
+const ofBots =
+  'A bot calls it in its own process, over no route: what Next.js may break of a request is in the other rows.'
+
+const functions =
+  'No suite of its own: a function is a process of Node, what it keeps is in the column PostgreSQL, and what events and streamed answers ' +
+  'may change in the row HTTP. [Deploy on AWS Lambda](../run/deploy-lambda.md) says what is refused there.'
 
 /** Why a cell has no tests. */
 const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
@@ -124,6 +133,7 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     Schedules: served,
     Logs: noServer,
     Command: onNode,
+    Bots: ofBots,
   },
   'Next.js, two processes': {
     HTTP: oneProcess,
@@ -150,6 +160,7 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     Console: oneProcess,
     Command: onNode,
     Client: oneProcess,
+    Bots: ofBots,
   },
   'Next.js, Edge': {
     'Stored runs': refused,
@@ -177,7 +188,11 @@ const reasons: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     'Admin routes, tool servers': refused,
     Console: refused,
     Command: onNode,
+    Bots: forgotten,
   },
+  Lambda: Object.fromEntries(
+    Object.keys(suites).flatMap(name => (name === http || name === surface ? [] : [[name, functions]])),
+  ),
 }
 
 function suiteOf({ file, names }: Place): string | undefined {

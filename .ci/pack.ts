@@ -75,19 +75,20 @@ function addressOf({ url, directory }: Home, path: string, isFolder: boolean): s
 const NOWHERE = 'nowhere:'
 
 /**
- * A page whose links lead to the repository, but for those within the page and those that `keep` keeps. Without a repository, the
- * text of those links stays, and their pictures go.
+ * A page whose links lead to the repository, but for those within the page and those that `targetOf` gives a target. Without a
+ * repository, the text of those links stays, and their pictures go.
  */
 export function withAbsoluteLinks(
   { path, text }: { readonly path: string; readonly text: string },
   home: Home | undefined,
-  look: { keep(path: string): boolean; isFolder(path: string): boolean },
+  look: { targetOf(path: string, target: string): string | undefined; isFolder(path: string): boolean },
 ): string {
   const linked = withTargets(text, target => {
     const [, file = '', rest = ''] = /^([^?#]*)(.*)$/.exec(target) ?? []
     const to = posix.join(posix.dirname(path), file)
-    if (file === '' || look.keep(to)) return target
-    return home === undefined ? NOWHERE : addressOf(home, to, look.isFolder(to)) + rest
+    if (file === '') return target
+    const away = home === undefined ? NOWHERE : addressOf(home, to, look.isFolder(to)) + rest
+    return look.targetOf(to, target) ?? away
   })
   return linked
     .replace(/<picture>(?:(?!<\/picture>)[\s\S])*"nowhere:"[\s\S]*?<\/picture>\n*/g, '')
@@ -100,7 +101,10 @@ function changePages(folder: string, source: string, home: Home | undefined): vo
   for (const path of filesOf(folder, '.md')) {
     const text = readFileSync(join(folder, path), 'utf8')
     const changed = withAbsoluteLinks({ path, text }, home, {
-      keep: to => (path !== 'README.md' || home === undefined) && existsSync(join(folder, to)),
+      targetOf: (to, target) => {
+        const isKept = (path !== 'README.md' || home === undefined) && existsSync(join(folder, to))
+        return isKept ? target : undefined
+      },
       isFolder: to => statSync(join(source, to), { throwIfNoEntry: false })?.isDirectory() === true,
     })
     writeFileSync(join(folder, path), changed)

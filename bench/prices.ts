@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../', import.meta.url))
 const FIGURES = `${root}bench/prices.json`
 
 /** The pages that have tables of prices. */
-export const PAGES = ['bench/README.md', 'docs/start/comparison.md', 'docs/run/workers-costs.md'] as const
+export const PAGES = ['bench/README.md', 'docs/why/comparison.md', 'docs/run/costs.md'] as const
 
 /** What an operation costs on Workers, in all Durable Objects that it touches. */
 export interface Cost {

@@ -10,6 +10,7 @@ const COMMANDS = {
   pgbouncer: 'pgbouncer',
   postgresql: 'psql',
   prometheus: 'prometheus',
+  systemd: 'systemd-analyze',
 } as const
 
 export type Program = keyof typeof COMMANDS

@@ -39,9 +39,13 @@ function run(name: string): Report {
   }
 }
 
-/** The packages that were installed, as their folder in `test/frameworks` states them, or the example of the name. */
+/** The packages that were installed, as their folder in `test/frameworks` states them, the example of the name, or the site. */
 function versionsOf(name: string): string {
-  const folders = [`test/frameworks/${name.replace('openai-page', 'openai-clients')}`, `examples/${name}`]
+  const folders = [
+    `test/frameworks/${name.replace('openai-page', 'openai-clients')}`,
+    `examples/${name}`,
+    `docs/.${name}`,
+  ]
   const manifest = folders.map(folder => `${folder}/package.json`).find(file => existsSync(file))
   if (manifest === undefined) return ''
   const { dependencies = {} } = JSON.parse(readFileSync(manifest, 'utf8'))

@@ -1,4 +1,6 @@
+import { Fragment } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
+import { LazyPage, mayHavePage } from '../apps/lazy-page.tsx'
 import { memo } from '../memo.ts'
 import { Action, useActing } from '../parts/action.tsx'
 import { CopyButton } from '../parts/copy-button.tsx'
@@ -60,7 +62,10 @@ function AnswerView({ chat, turn }: { chat: Chat; turn: Turn }) {
     <article class="message answer" aria-label={`Answer of ${chat.name}`} aria-busy={isRunning}>
       <h2 class="unseen">Answer</h2>
       {parts.map((part, index) => (
-        <PartView key={part.key} part={part} isWhole={!isRunning || index < parts.length - 1} />
+        <Fragment key={part.key}>
+          <PartView part={part} isWhole={!isRunning || index < parts.length - 1} />
+          {mayHavePage(part) && <LazyPage chat={chat} part={part} text={textOf(answer)} />}
+        </Fragment>
       ))}
       {error !== undefined && (
         <Notice>

@@ -1,4 +1,5 @@
 import { ServableError } from '../base/errors.ts'
+import type { AppPage } from './app-page.ts'
 import { EventBus } from './bus.ts'
 import type { RunEvent, RunInput, RunOptions, RunResult, ServableAgent } from './contract.ts'
 import type { CorrectionStore } from './corrections.ts'
@@ -106,6 +107,7 @@ export class Agent<
   readonly version: string | undefined
   readonly input: unknown
   readonly examples: readonly string[] | undefined
+  readonly page: AppPage | undefined
   /** Emits `run.start`, `run.stream.chunk`, `run.complete` or `run.error`, and the agent's tool calls. */
   readonly events: EventBus
   readonly #body: AgentConfig['run']
@@ -139,6 +141,7 @@ export class Agent<
     this.version = config.version
     this.input = config.input
     this.examples = config.examples
+    this.page = config.page
     this.events = config.events ?? new EventBus()
     this.#body = config.run
     registerAs(this, config.register)

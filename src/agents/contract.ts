@@ -8,6 +8,7 @@
  * @module
  */
 
+import type { AppPage } from './app-page.ts'
 import type { EventBus } from './bus.ts'
 import type { CorrectionStore } from './corrections.ts'
 import type { GraphThreads } from './graph.ts'
@@ -145,6 +146,8 @@ export interface InputHints {
   readonly input?: unknown
   /** Example prompts: 1 to 20 texts of 1 to 2,000 characters. */
   readonly examples?: readonly string[] | undefined
+  /** A page that shows its results. */
+  readonly page?: AppPage | undefined
 }
 
 /** What the contracts of all kinds share. */

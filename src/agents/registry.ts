@@ -6,6 +6,7 @@
 
 import { isProduction } from '../base/environment.ts'
 import { ServableError } from '../base/errors.ts'
+import type { AppPage } from './app-page.ts'
 import type { EventBus } from './bus.ts'
 import type { InputHints, Kind, Servable, ServableAgent, ServableTeam, ServableWorkflow } from './contract.ts'
 import type { ToolServerSource } from './tool-servers.ts'
@@ -127,6 +128,8 @@ export interface SharedConfig {
   readonly input?: unknown
   /** Example prompts for the pages of clients: 1 to 20 texts of 1 to 2,000 characters. */
   readonly examples?: readonly string[]
+  /** A page that shows its results, made by `appPage` of `servable/mcp`. Default: none. */
+  readonly page?: AppPage
   /** `false` keeps it out of the registry. A registry of your own replaces the default one. Default: the default registry. */
   readonly register?: RegisterOption
   /** The bus that gets its events. Default: a new one. */
@@ -153,12 +156,14 @@ export function checkServable(value: unknown, where: string): asserts value is S
   checkRunnable(value, where)
 }
 
-/** Throws unless the constructor of a first-party servable gets an object with valid examples. */
+/** Throws unless the constructor of a first-party servable gets an object with valid examples and a page of `appPage`. */
 export function checkConfig(config: unknown, what: string): void {
   if (typeof config !== 'object' || config === null) {
     throw new ServableError('invalid_options', `\`new ${what}\` needs an object with a \`name\``)
   }
-  const { examples } = config as InputHints
+  const { examples, page } = config as InputHints
+  if (page !== undefined && typeof Object(page).read !== 'function')
+    throw new ServableError('invalid_options', `\`new ${what}\`: \`page\` must be made by \`appPage\``)
   const kept = examplesIn(examples).length
   if (examples === undefined || (kept > 0 && kept === examples.length)) return
   throw new ServableError(

@@ -4,6 +4,8 @@
  * @module
  */
 
+import type { PageLook } from './app-page.ts'
+
 /** A resource of a tool server (MCP, `resources/list`). Texts that are longer than their limits are cut off. */
 export interface ServerResource {
   /** At most 2,048 characters. */
@@ -34,10 +36,12 @@ export interface ServerResources {
 }
 
 /** A part of a resource: `text`, or `blob` in base64. */
-export type ServerContent = { readonly uri: string; readonly mimeType: string | null } & (
-  | { readonly text: string }
-  | { readonly blob: string }
-)
+export type ServerContent = {
+  readonly uri: string
+  readonly mimeType: string | null
+  /** How a page is shown (MCP Apps). What is no origin is left out. */
+  readonly look?: PageLook
+} & ({ readonly text: string } | { readonly blob: string })
 
 /** A prompt of a tool server (MCP, `prompts/list`). */
 export interface ServerPrompt {

@@ -1,4 +1,5 @@
 import { ServableError } from '../base/errors.ts'
+import type { AppPage } from './app-page.ts'
 import { EventBus } from './bus.ts'
 import type {
   FinishReason,
@@ -69,6 +70,7 @@ export class Team implements ServableTeam {
   readonly version: string | undefined
   readonly input: unknown
   readonly examples: readonly string[] | undefined
+  readonly page: AppPage | undefined
   /** Emits the events of an agent's bus, for the team as a whole. */
   readonly events: EventBus
   readonly #strategy: TeamStrategy
@@ -84,6 +86,7 @@ export class Team implements ServableTeam {
     this.version = config.version
     this.input = config.input
     this.examples = config.examples
+    this.page = config.page
     this.events = config.events ?? new EventBus()
     this.#strategy = config.strategy
     registerAs(this, config.register)

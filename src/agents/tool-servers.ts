@@ -4,6 +4,7 @@
  * @module
  */
 
+import type { ToolCaller } from './app-page.ts'
 import type { EventBus } from './bus.ts'
 import type { ServerQuery, ServerReads } from './server-reads.ts'
 import type { ToolAnnotations } from './tool.ts'
@@ -181,6 +182,10 @@ export interface ServerTool {
   readonly annotations?: ToolAnnotations
   /** Whether the definition of its server says that a person must approve each call. */
   readonly needsApproval: boolean
+  /** The address of its page on its server. Absent if it has none. */
+  readonly pageUri?: string
+  /** Who may call it: with `['app']` only pages. Absent for both. */
+  readonly visibility?: readonly ToolCaller[]
 }
 
 /** Options of a tool call. */

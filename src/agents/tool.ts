@@ -5,6 +5,7 @@
  */
 
 import { ServableError } from '../base/errors.ts'
+import type { AppPage, ToolCaller } from './app-page.ts'
 import type { AnsweredBy, RunCaller, TraceparentOf } from './run-types.ts'
 
 /** The run that calls a tool, as the tool sees it. */
@@ -85,6 +86,10 @@ export interface Tool<Args = unknown, Result = unknown> extends Repeats {
   readonly needsApproval?: NeedsApproval<Args> | undefined
   /** Whether the person who approves a call may edit its arguments. Default: false. */
   readonly editable?: boolean | undefined
+  /** A page that shows its results, made by `appPage` of `servable/mcp`. Default: none. */
+  readonly page?: AppPage | undefined
+  /** Who may call it: models, or pages. With `['app']` no model sees it. Default: both, if it has a page. */
+  readonly visibility?: readonly ToolCaller[] | undefined
   /** Does the work. It must resolve with JSON. */
   execute(args: Args, context: ToolContext): Result | Promise<Result>
 }
@@ -103,6 +108,8 @@ export interface ToolOf<Schema, Result = unknown> extends Repeats {
   readonly parameters?: Schema
   readonly needsApproval?: NeedsApproval<ArgsOf<Schema>> | undefined
   readonly editable?: boolean | undefined
+  readonly page?: AppPage | undefined
+  readonly visibility?: readonly ToolCaller[] | undefined
   execute(args: ArgsOf<Schema>, context: ToolContext): Result | Promise<Result>
 }
 

@@ -1,4 +1,5 @@
 import { ServableError } from '../base/errors.ts'
+import type { AppPage } from './app-page.ts'
 import { EventBus } from './bus.ts'
 import type {
   RunEvent,
@@ -108,6 +109,7 @@ export class Workflow implements ServableWorkflow {
   readonly version: string | undefined
   readonly input: unknown
   readonly examples: readonly string[] | undefined
+  readonly page: AppPage | undefined
   /** Emits the events of an agent's bus, for the workflow as a whole. */
   readonly events: EventBus
   readonly #body: WorkflowBody
@@ -122,6 +124,7 @@ export class Workflow implements ServableWorkflow {
     this.version = config.version
     this.input = config.input
     this.examples = config.examples
+    this.page = config.page
     this.events = config.events ?? new EventBus()
     this.#body = bodyOf(config, list)
     registerAs(this, config.register)

@@ -32,7 +32,7 @@ import type { Cors } from '../web/cors.ts'
 import type { AddressReader } from '../web/ip-address.ts'
 import type { ObjectClassName, ObjectServiceMaker, SocketObjectContext, SocketService } from './hosted.ts'
 import type { CoreSettings } from './options.ts'
-import type { Mounted, Plugin, PluginCore } from './plugin.ts'
+import type { Forgetting, Mounted, Plugin, PluginCore } from './plugin.ts'
 import type { CallTransactions, Transactions } from './transaction-calls.ts'
 
 /** The members of this package's plugins beyond `Plugin`. They are not part of the public interface, which is frozen. */
@@ -111,6 +111,8 @@ export interface BuiltInMounted extends Omit<Mounted, 'routes'> {
   findWork?(ref: string): Promise<readonly object[]>
   /** Some of the owners of a tenant of whom it stores something. It is asked again once they are deleted. */
   ownersOf?(tenant: string): Promise<readonly string[]>
+  /** Deletes what it stores of some runs of a session, of which none is at work. The caller repeats the call if it throws. */
+  forgetRuns?(what: SomeRuns): Promise<unknown>
   /** Lists and changes sessions. Only one plugin may have it. */
   readonly sessions?: SessionActs
   /** Called when the handler is complete and about to serve. Not called if only a document is made. */
@@ -121,6 +123,11 @@ export interface BuiltInMounted extends Omit<Mounted, 'routes'> {
   readonly needsServer?: string | undefined
   /** How its limits treat clients with an unknown address. */
   readonly withoutAddress?: string
+}
+
+/** Some runs of a session, whose data is deleted. */
+export interface SomeRuns extends Pick<Forgetting, 'owner' | 'session'> {
+  readonly runIds: ReadonlySet<string>
 }
 
 /** What the plugin `sessions` does with sessions, for other plugins. */

@@ -71,7 +71,10 @@ export interface CallerRuns {
   open(id: string): Promise<StartedRun>
   /** The stored input of a run, and how it was asked for. Throws `input_not_kept`. */
   input(id: string): Promise<KeptInput>
-  /** A page of runs, newest first. Throws `not_found` for a caller without an identity, unless it names a session or `runs.listAnonymous` is on. */
+  /**
+   * A page of runs, newest first. Callers without an identity are one owner: whoever of them names a session gets its runs, so its id is
+   * the only secret. Throws `not_found` for one that names no session, unless `runs.listAnonymous` is on.
+   */
   list(query?: Partial<Omit<RunQuery, 'everyone'>>): Promise<RunPage>
   /** A page of the events after a position, without waiting for new ones: at most 1,000. It counts as no reader. */
   log(id: string, query?: { readonly after?: number; readonly limit?: number }): Promise<RunEventPage>

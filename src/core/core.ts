@@ -39,7 +39,7 @@ export const NOT_STORED = 'Runs are not stored here (`runs.store` is `none`): as
 
 /** What `checkShared` asks for in its error. */
 export const SHARED =
-  'a state that requests share: on Workers use `state: durableState()`, in Next the Node runtime'
+  'a state that requests share: on Workers use `durableState()`, in Next the Node runtime, else `postgresState()`'
 
 /** Checks the options and mounts the plugins. Throws `invalid_options` that names what is wrong. */
 export function createCore(options: CoreOptions): Core {

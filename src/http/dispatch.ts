@@ -68,6 +68,7 @@ export function createDispatch(
       if (!isAddressed(request))
         throw new ServableError('invalid_header', '`Host` must be a host, with an optional port')
       state.match = find(request.method, pathnameOf(request.url))
+      checkMatch(state.match)
       checkHost(request, state, options)
       state.identity = options.locals.identify?.(request, state)
       if (state.match === undefined && fallback !== undefined) {
@@ -102,6 +103,11 @@ export function createDispatch(
     const respond = options.requestLog.logsRequests ? answerAndLog : answer
     return respond(request, new RequestState(request, platformOf(argument), options))
   }
+}
+
+/** Throws `invalid_path` for broken percent-encoding, once the route is known whose form the error has. */
+function checkMatch(match: RequestState['match']): void {
+  if (match?.found === 'route' && match.error !== undefined) throw match.error
 }
 
 /** Converts an error to its route's form. If that fails, the problem is the answer, and the log says why. */

@@ -18,14 +18,14 @@ export interface Findable {
 
 /**
  * The match of a method and a path: a route; a path without this method, with its first route or, if it has no routes, its
- * territory; or nothing.
+ * territory; or nothing. A route of a path with broken percent-encoding has the error `invalid_path`.
  */
 export type Match<R, T> =
-  | { readonly found: 'route'; readonly route: R; readonly params: Readonly<Record<string, string>> }
+  | { readonly found: 'route'; readonly route: R; readonly params: Params; readonly error?: ServableError }
   | { readonly found: 'path'; readonly at: R | T; readonly allow: readonly string[] }
   | undefined
 
-/** Matches a method and an encoded path. Throws `invalid_path` for broken percent-encoding. */
+/** Matches a method and an encoded path. */
 export type Matcher<R, T> = (method: string, pathname: string) => Match<R, T>
 
 /**
@@ -42,7 +42,7 @@ export function createMatcher<R extends Findable, T extends Pick<Findable, 'path
     for (const { route, match } of compiled) {
       const params = match(pathname)
       if (params === undefined) continue
-      if (route.method === wanted) return { found: 'route', route, params: decode(params) }
+      if (route.method === wanted) return { found: 'route', route, ...decode(params) }
       others ??= []
       others.push(route)
     }
@@ -89,14 +89,14 @@ function matchOf(path: string): (pathname: string) => Params | undefined {
     const found = compiled.pattern.exec(pathname)
     if (found === null) return undefined
     const { names } = compiled
-    const params: Params = {}
+    const params: Record<string, string> = {}
     for (let index = 0; index < names.length; index++) params[names[index]!] = found[index + 1]!
     return params
   }
 }
 
 /** Parameters by name. */
-type Params = Record<string, string>
+type Params = Readonly<Record<string, string>>
 
 /** A pattern whose groups are the parameters, in the order of their names. */
 interface Compiled {
@@ -115,16 +115,18 @@ function compile(path: string): Compiled {
 }
 
 /** Undoes percent-encoding. */
-function decode(params: Params): Params {
+function decode(params: Params): { params: Params; error?: ServableError } {
+  const decoded: Record<string, string> = {}
   for (const name in params) {
     const value = params[name]!
     try {
-      if (value.includes('%')) params[name] = decodeURIComponent(value)
+      decoded[name] = value.includes('%') ? decodeURIComponent(value) : value
     } catch (cause) {
-      throw new ServableError('invalid_path', `The path's \`${name}\` has broken percent-encoding`, { cause })
+      const message = `The path's \`${name}\` has broken percent-encoding`
+      return { params, error: new ServableError('invalid_path', message, { cause }) }
     }
   }
-  return params
+  return { params: decoded }
 }
 
 /** The methods of a path, including `OPTIONS`. */

@@ -12,6 +12,6 @@ export interface Target {
   readonly servable: Source &
     Pick<
       Partial<ServableAgent>,
-      'description' | 'model' | 'answers' | 'output' | 'resume' | 'steering' | 'version' | 'graph'
+      'description' | 'model' | 'answers' | 'output' | 'resume' | 'steering' | 'version' | 'graph' | 'page'
     >
 }

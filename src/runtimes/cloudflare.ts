@@ -38,7 +38,7 @@ export interface DurableStateOptions {
   readonly metrics?: number
   /**
    * Number of objects that share the runs of clients without an identity. Each client always uses the same object. Each object
-   * allows its share of `runs.maxRunning`. `docs/run/workers-costs.md` states the load that one object handles. Default: 1.
+   * allows its share of `runs.maxRunning`. `docs/run/costs.md` states the load that one object handles. Default: 1.
    */
   readonly indexes?: number
   /**

@@ -6,12 +6,11 @@
 
 import { isProduction, isTest } from '../base/environment.ts'
 import { ServableError } from '../base/errors.ts'
-import { coreOf } from '../core/handler.ts'
 import { platform } from '../http/platform.ts'
 import { reportNoAddress } from '../http/security/no-address.ts'
 import { isHost } from '../web/host.ts'
 import { InPlaceOf } from './in-place-of.ts'
-import { checkHandler, type Fetch } from './server.ts'
+import { checkHandler, checkServerless, type Fetch } from './server.ts'
 
 export type { Fetch }
 
@@ -43,8 +42,7 @@ export type Route = Readonly<
 export function nextHandlers(handler: Fetch, options: RouteOptions = {}): Route {
   checkHandler(handler, 'nextHandlers', 'nextHandlers(createHandler({ agents: { … } }))')
   const { waitUntil } = checked(options)
-  const needs = coreOf(handler)?.mounted.find(({ needsServer }) => needsServer)
-  if (needs?.needsServer !== undefined) throw new ServableError('invalid_options', needs.needsServer)
+  checkServerless(handler)
   // The warning comes at the start, since requests give no more information.
   reportNoAddress(handler)
   const unproven = isProduction() || isTest() ? undefined : {}

@@ -1,6 +1,7 @@
 /** The common parts of the servers of Bun, Deno and Node. */
 
 import { ServableError } from '../base/errors.ts'
+import { coreOf } from '../core/handler.ts'
 import { drainOf } from '../http/drain.ts'
 import { beginLife } from '../runs/life.ts'
 import { LOOPBACK_NAME } from '../web/ip-address.ts'
@@ -41,6 +42,12 @@ export function checkHandler(handler: unknown, what: string, example: string): a
   const { fetch } = Object(handler) as { readonly fetch?: unknown }
   const hint = typeof fetch === 'function' ? ' (not the object around it: give its `fetch`)' : ''
   throw new ServableError('invalid_options', `\`${what}\` needs a handler${hint}: \`${example}\``)
+}
+
+/** Throws `invalid_options` if a plugin of the handler needs a server that runs for long. */
+export function checkServerless(handler: Fetch): void {
+  const needs = coreOf(handler)?.mounted.find(({ needsServer }) => needsServer)
+  if (needs?.needsServer !== undefined) throw new ServableError('invalid_options', needs.needsServer)
 }
 
 /** The example of a `serve` without a handler. */

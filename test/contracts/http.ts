@@ -43,7 +43,7 @@ export function httpContract(start: () => Promise<Runtime>, host: Host = {}): vo
 export function httpConnectionContract(start: () => Promise<Runtime>, host: Host = {}): () => Runtime {
   const server = served(start)
   describe.concurrent('over HTTP', () => {
-    connectionCases(server)
+    connectionCases(server, host)
     runCases(server)
     conversationCases(server)
     refusalCases(server, host)

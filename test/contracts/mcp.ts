@@ -1,5 +1,6 @@
 /** What holds of the MCP server, on every store and runtime. */
 import type { Deploy } from '../runtimes/deployments.ts'
+import { appCases } from './mcp/apps.ts'
 import { askingCases } from './mcp/asking.ts'
 import { leavingCases } from './mcp/leaving.ts'
 import { limitingCases } from './mcp/limiting.ts'
@@ -18,6 +19,7 @@ export function mcpContract(deploy: Deploy): void {
   workingCases(server)
   limitingCases(server)
   readingCases(server)
+  appCases(server)
 }
 
 /** What a runtime may break of it: answers, streams, and clients that leave. */

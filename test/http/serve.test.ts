@@ -3,6 +3,7 @@ import { createHandler } from '../../src/index.ts'
 import { serve as serveOnBun } from '../../src/runtimes/bun.ts'
 import { worker } from '../../src/runtimes/cloudflare/worker.ts'
 import { serve as serveOnDeno } from '../../src/runtimes/deno.ts'
+import { lambda } from '../../src/runtimes/lambda.ts'
 import { nextHandlers } from '../../src/runtimes/next.ts'
 import { serve as serveOnNode } from '../../src/runtimes/node.ts'
 import { untyped } from '../support.ts'
@@ -14,6 +15,7 @@ const entries: Readonly<Record<string, (handler: never) => unknown>> = {
   'serve of servable/deno': serveOnDeno,
   'worker of servable/cloudflare': worker,
   'nextHandlers of servable/next': nextHandlers,
+  'lambda of servable/lambda': lambda,
 }
 
 describe.each(Object.entries(entries))('%s', (name, entry) => {

@@ -1,4 +1,4 @@
-/** What the page about approvals shows does what it says. */
+/** What the pages about approvals and the inbox show does what it says. */
 import { execFile } from 'node:child_process'
 import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -12,7 +12,7 @@ import { root } from '../runtimes/process.ts'
 import { commandsIn, fencesOf, load, snippetOf, snippetsIn, writeSnippets } from './pages.ts'
 
 const run = promisify(execFile)
-const shown = fencesOf(['approvals.md'])
+const shown = fencesOf(['approvals.md', 'inbox.md'])
 const snippets = snippetsIn(shown)
 const commands = commandsIn(shown)
 const ofClient = snippetOf('client-answers.ts')

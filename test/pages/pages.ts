@@ -8,6 +8,7 @@ export const PAGES_OF_PARTS: readonly string[] = [
   'a2a.md',
   'ag-ui.md',
   'console.md',
+  'costs.md',
   'deploy.md',
   'deploy-bun.md',
   'deploy-deno.md',
@@ -20,10 +21,8 @@ export const PAGES_OF_PARTS: readonly string[] = [
   'logs.md',
   'metrics.md',
   'plugins.md',
-  'queue.md',
   'schedules.md',
   'several-machines.md',
-  'smaller-bundles.md',
   'stores.md',
   'tool-servers.md',
 ]
@@ -44,13 +43,17 @@ export const PAGES_OF_CALLERS: readonly string[] = [
 const PAGES_APART: readonly string[] = [
   'ai-sdk-ui.md',
   'approvals.md',
+  'inbox.md',
   'guards.md',
   'budgets.md',
   'keys.md',
   'command.md',
+  'containers.md',
   'deploy-agentcore.md',
+  'deploy-lambda.md',
   'dev.md',
   'mcp.md',
+  'mcp-apps.md',
   'openai.md',
   'remote-agents.md',
   'resuming.md',
@@ -79,7 +82,8 @@ async function fencesIn(path: string): Promise<Fence[]> {
 }
 
 const files = (await readdir(join(root, 'docs'), { recursive: true }))
-  .filter(path => path.endsWith('.md') && !path.startsWith('why/decisions'))
+  // The tutorials are played by `tutorial.ts`: their files grow from step to step.
+  .filter(path => path.endsWith('.md') && !/^(why\/decisions\/|\.site\/|start\/tutorial-)/.test(path))
   .sort((one, other) => basename(one).localeCompare(basename(other)))
 
 /** All blocks of code, page by page and in order, the README first. */

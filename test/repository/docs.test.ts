@@ -1,4 +1,4 @@
-/** The script that checks the documentation. */
+/** The scripts that check and make the documentation. */
 import { readdir, readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -6,15 +6,22 @@ import { describe, expect, it } from 'vitest'
 import {
   anchorsOf,
   deadLinks,
+  eventsOf,
   linksOf,
   optionsOf,
   rowsOf,
   statusesOf,
   unindexed,
+  unservedCode,
   wrongCodes,
+  wrongEvents,
   wrongOptions,
   wrongPlaces,
 } from '../../.ci/docs.ts'
+import { keyOf, PARTS, ROUTES_PAGE, routesOf, tables, withTables } from '../../.ci/routes.ts'
+import { everything } from '../../examples/everything.ts'
+import { localState } from '../../src/core/local-state.ts'
+import { memoryStore } from '../../src/stores/memory.ts'
 
 const never = () => false
 const root = fileURLToPath(new URL('../../', import.meta.url))
@@ -74,19 +81,41 @@ describe('deadLinks', () => {
 })
 
 describe('unindexed', () => {
-  it('names pages of docs that the index does not link to', () => {
+  it('names pages of docs that the index does not link to below the heading of their folder', () => {
     const pages = new Map([
-      ['docs/README.md', '[one](one.md#part)'],
-      ['docs/one.md', ''],
-      ['docs/two.md', ''],
+      [
+        'docs/README.md',
+        '[two](look-up/two.md)\n\n## Look up\n\n[one](look-up/one.md#part) [three](run/three.md)',
+      ],
+      ['docs/look-up/one.md', ''],
+      ['docs/look-up/two.md', ''],
+      ['docs/run/three.md', ''],
       ['docs/why/decisions/0001-one.md', ''],
       ['README.md', ''],
     ])
-    expect(unindexed(pages)).toEqual(['docs/README.md: does not name docs/two.md'])
+    expect(unindexed(pages)).toEqual([
+      'docs/README.md: does not name docs/look-up/two.md in the part of its folder',
+      'docs/README.md: does not name docs/run/three.md in the part of its folder',
+    ])
   })
 
   it('names none while there is no index', () => {
     expect(unindexed(new Map([['docs/one.md', '']]))).toEqual([])
+  })
+})
+
+describe('unservedCode', () => {
+  it('names pages whose commands need what they do not tell of', () => {
+    const command = '\n\n```sh\ncurl http://127.0.0.1:8787/api\n```\n'
+    const pages = new Map([
+      ['docs/run/one.md', `Serve it on port 8787:${command}`],
+      [
+        'docs/run/two.md',
+        `[Agents](../start/getting-started.md#try-the-example-agents) of a clone:${command}`,
+      ],
+      ['docs/run/three.md', `Ask it:${command}`],
+    ])
+    expect(unservedCode(pages)).toEqual(['docs/run/three.md: does not say what serves port 8787'])
   })
 })
 
@@ -251,5 +280,53 @@ describe('the pages', () => {
       expect.arrayContaining(['prefix', 'runs.maxBytes', 'a2a.push.secret', 'gateway.limits.pingInterval']),
     )
     expect(wrongOptions(await read('docs/look-up/options.md'), options)).toEqual([])
+  })
+})
+
+describe('the events', () => {
+  const source =
+    'const MEMBERS: X = {\n  text: { text: 1 },\n  file: {\n    ...{ id: 1, parts: 1 },\n  },\n  resumed: {},\n}\n'
+  const events = eventsOf(source)
+
+  it('are read from the sources', async () => {
+    expect([...events]).toEqual([
+      ['text', ['text']],
+      ['file', ['id', 'parts']],
+      ['resumed', []],
+    ])
+    expect(eventsOf(await read('src/agents/event.ts')).size).toBeGreaterThan(10)
+  })
+
+  it('are on the page with their fields, and no others', () => {
+    const page = '| `text` | `text` | x |\n| `file` | `id`, `parts: []`? | x |\n| `resumed` | | x |\n'
+    expect(wrongEvents(page, events)).toEqual([])
+    expect(wrongEvents(page.replace('`id`, ', '').replace('resumed', 'gone'), events)).toEqual([
+      'docs/look-up/events.md: needs a row of `file` with the fields id, parts',
+      'docs/look-up/events.md: needs a row of `resumed` with the fields ',
+      'docs/look-up/events.md: there is no event `gone`',
+    ])
+  })
+})
+
+describe('the page of routes', () => {
+  it('is what the code has: node .ci/routes.ts', async () => {
+    const page = await readFile(ROUTES_PAGE, 'utf8')
+    expect(page).toBe(withTables(page, tables()))
+  })
+
+  it('has every route of a service with everything', () => {
+    const state = localState({ store: memoryStore(), retention: {}, isVolatile: false })
+    const all = everything(
+      { ADMIN_TOKEN: 'admin', USER_TOKEN: 'ada' },
+      { state, assets: () => Response.error() },
+    )
+    const told = new Set(
+      [{}, ...PARTS.map(([, , options]) => options)].flatMap(each => routesOf(each).map(keyOf)),
+    )
+    const untold = routesOf(all)
+      .map(keyOf)
+      .filter(key => !told.has(key))
+    // The examples have a plugin of their own.
+    expect(untold.filter(key => !key.includes('/ndjson'))).toEqual([])
   })
 })

@@ -64,12 +64,13 @@ const within = (file: string, outer: string, names: readonly string[]): Test[] =
 
 /** One test for each cell that has some. */
 const ONE_EACH: readonly Test[] = [
-  ...['node', 'bun', 'deno', 'cloudflare'].flatMap((name): Test[] => [
+  ...['node', 'bun', 'deno', 'cloudflare', 'lambda'].flatMap((name): Test[] => [
     [name === 'cloudflare' ? 'workerd' : name, `servable/${name}`, 'over HTTP', 'silence', 'works'],
     [name === 'cloudflare' ? 'workerd' : name, `servable/${name}`, 'over HTTP', 'GET /tools', 'works'],
   ]),
   ...[...suites, ...plugins, ...operation].flatMap(suite => on(suite, ...runtimes)),
   ...on('command', 'Node', 'bun', 'workerd'),
+  ...on('chat-state', ...runtimes, 'one PostgreSQL database'),
   ['rate-limit', 'a limit that two processes share in PostgreSQL'],
   ...within('postgres-contracts', 'Node, in PostgreSQL', kept),
   ...within('postgres-protocols', 'Node, in PostgreSQL', protocols),
@@ -121,6 +122,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   './webhooks': 'Webhooks',
   './queue': 'Queue',
   './schedules': 'Schedules',
+  './chat-state': 'Bots',
   './metrics': 'Metrics',
   './otel': 'Traces',
   './logs': 'Logs',
@@ -139,6 +141,7 @@ const ENTRIES: Readonly<Record<string, string>> = {
   './deno': 'Deno',
   './cloudflare': 'workerd',
   './next': 'Next.js, Node',
+  './lambda': 'Lambda',
 }
 
 /** Tested on Node: with the frameworks and the platform that they are for, and in the runners of tests. */

@@ -11,7 +11,7 @@ const root = fileURLToPath(new URL('../../', import.meta.url))
 /** What the tarball is made of. */
 const SOURCES = [
   ...['package.json', 'tsconfig.json', 'LICENSE', 'README.md', 'CHANGELOG.md', 'SECURITY.md'],
-  ...['.ci', 'console', 'create-servable', 'docs', 'src'],
+  ...['.ci', 'console', 'create-servable', 'deploy', 'docs', 'src'],
 ]
 
 export interface Packed {

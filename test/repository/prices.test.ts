@@ -59,7 +59,7 @@ function names(text: string, { option = '' }: Bound): boolean {
 describe('the tables of other pages', () => {
   it('have the same bounds where they name an option', async () => {
     const pages = (await readdir(join(root, 'docs'), { recursive: true })).filter(
-      name => name.endsWith('.md') && !name.includes('decisions/'),
+      name => name.endsWith('.md') && !/decisions\/|^\.site/.test(name),
     )
     const texts = await Promise.all(pages.map(name => read(join('docs', name))))
     // Rows with a number, but for the status of an error.
@@ -85,7 +85,7 @@ describe('the comparison', () => {
     const numbers = (cells: readonly string[]) =>
       cells.slice(1).map(cell => Number(/^[\d.,]+/.exec(cell)?.[0].replaceAll(',', '') ?? Number.NaN))
     const measured = rowsOf(await read('bench/README.md')).map(numbers)
-    const compared = rowsOf(await read('docs/start/comparison.md')).filter(([, , , piece]) =>
+    const compared = rowsOf(await read('docs/why/comparison.md')).filter(([, , , piece]) =>
       /^\d+$/.test(piece ?? ''),
     )
     expect(compared.length).toBeGreaterThan(5)

@@ -104,6 +104,7 @@ describe.each(Object.entries(DEVELOPERS))('servable dev on %s', ELSEWHERE, (_, r
       PORT: await freePort(),
     })
     expect((await client.agent('echo').run('Hello')).text).toBe('old Hello')
+    expect(log()).toContain(`  state     ${join('.servable', 'state.db')}\n`)
 
     const atWork = client.agent('slow').stream('go', { sessionId: 'one' })
     await atWork.next()

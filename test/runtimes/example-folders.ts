@@ -8,14 +8,14 @@ import { pack } from '../repository/packing.ts'
 import { root, type Started, start } from './process.ts'
 
 const run = promisify(execFile)
-const listening = /listening (http:\/\/127\.0\.0\.1:\d+)/
+const listening = /(http:\/\/127\.0\.0\.1:\d+)/
 
 export interface Example {
   readonly folder: string
   /** Runs a script of its package file to its end. */
   script(name: string): Promise<void>
-  /** Starts its `server.ts` on a free port. */
-  serve(env?: Record<string, string>): Promise<Started & { readonly url: string }>
+  /** Starts it on a free port: its `server.ts`, or what the arguments of Node say. */
+  serve(env?: Record<string, string>, args?: string[]): Promise<Started & { readonly url: string }>
 }
 
 export interface Examples {
@@ -50,10 +50,10 @@ function exampleIn(folder: string): Example {
   return {
     folder,
     script: name => runIn(folder, 'npm', 'run', name),
-    async serve(env = {}) {
+    async serve(env = {}, args = ['server.ts']) {
       const started = await start({
         command: process.execPath,
-        args: ['server.ts'],
+        args,
         cwd: folder,
         env: { PORT: '0', ...env },
         until: listening,

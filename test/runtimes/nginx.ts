@@ -7,6 +7,8 @@ import { start } from './process.ts'
 
 export interface Nginx {
   readonly url: string
+  /** What it has printed so far. */
+  log(): string
   stop(): Promise<void>
 }
 
@@ -18,7 +20,7 @@ export async function startNginx(config: string, hosts: readonly string[]): Prom
   const port = await freePort()
   let next = 0
   const placed = config
-    .replace(/^(\s+server )[\w.:]+;/gm, (_, before) => `${before}${hosts[next++]};`)
+    .replace(/^(\s+server )[\w.:]+(?=[ ;])/gm, (_, before) => `${before}${hosts[next++]}`)
     .replace('listen 80', `listen 127.0.0.1:${port}`)
   const paths = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
   const file = `${folder.path}/nginx.conf`
@@ -35,13 +37,14 @@ export async function startNginx(config: string, hosts: readonly string[]): Prom
       ${placed}
     }`,
   )
-  const { stop } = await start({
+  const { stop, log } = await start({
     command: fileOf('nginx') ?? 'nginx',
     args: ['-c', file, '-p', folder.path],
     until: /start worker process/,
   })
   return {
     url: `http://127.0.0.1:${port}`,
+    log,
     async stop() {
       await stop()
       await folder.remove()

@@ -349,6 +349,31 @@ describe.each([
     gates[1]?.()
     expect((await events.result()).text).toContain('one')
   })
+
+  it('ends the stream of a run that cannot go on, and breaks a body that is read by hand', async () => {
+    const body = new Agent({
+      name: 'body',
+      register: false,
+      resume: false,
+      async *run() {
+        yield 'one '
+        await new Promise(() => {})
+      },
+    })
+    const service = await started({ serve: [body], ...withState() })
+    const events = service.agent('body').stream('go')
+    expect((await events.next()).value).toMatchObject({ type: 'text', text: 'one ' })
+    const { body: stream } = await service.fetch('/api/agents/body/stream', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"input":"go"}',
+    })
+    const reader = stream!.getReader()
+    await reader.read()
+    const [broken] = await Promise.allSettled([reader.read(), service.restart()])
+    expect(broken).toMatchObject({ status: 'rejected', reason: { name: 'TypeError' } })
+    expect((await events.next()).value).toMatchObject({ type: 'error', code: 'interrupted' })
+  })
 })
 
 describe('a service that has ended', () => {

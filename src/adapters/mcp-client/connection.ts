@@ -16,6 +16,7 @@ import {
   type StandardSchemaV1,
   type Transport,
 } from '@modelcontextprotocol/client'
+import { PAGE_TYPE } from '../../agents/app-page.ts'
 import type { ServerQuery } from '../../agents/server-reads.ts'
 import type { CallRound, ServerCallOptions, ToolAnswers } from '../../agents/tool-servers.ts'
 import { messageOf, ServableError } from '../../base/errors.ts'
@@ -131,7 +132,10 @@ export class ServerConnection {
     const client = new Client(
       { name: 'servable', version: VERSION },
       {
-        capabilities: options.mayAsk ? { elicitation: { form: {} } } : {},
+        capabilities: {
+          ...(options.mayAsk && { elicitation: { form: {} } }),
+          extensions: { 'io.modelcontextprotocol/ui': { mimeTypes: [PAGE_TYPE] } },
+        },
         jsonSchemaValidator: TAKES_ALL,
         versionNegotiation: { mode: 'auto', probe: { timeoutMs: limits.connectTimeoutMs } },
         listChanged: { tools: { autoRefresh: false, onChanged: () => connection.#changed() } },

@@ -354,12 +354,14 @@ function partsOf(name: string): readonly [server: string, tool: string] {
 
 function toolsOf(link: ServerLink): ServerTool[] {
   const server = link.definition.name
-  return link.tools.map(({ name, description, inputSchema, annotations }) => ({
+  return link.tools.map(({ name, description, inputSchema, annotations, pageUri, visibility }) => ({
     name: `${server}.${name}`,
     description,
     parameters: inputSchema,
     annotations,
     server,
     needsApproval: link.needsApproval(name),
+    ...(pageUri !== undefined && { pageUri }),
+    ...(visibility && { visibility }),
   }))
 }

@@ -1,6 +1,8 @@
+import { isForModels } from '../../agents/app-page.ts'
 import { EventBus } from '../../agents/bus.ts'
 import { defaultRegistry } from '../../agents/registry.ts'
 import type { Yielded } from '../../agents/run-types.ts'
+import { serverPage } from '../../agents/server-page.ts'
 import type {
   ServerContent,
   ServerPrompts,
@@ -75,6 +77,8 @@ export interface ServerToolOptions {
     | ToolApprovals
     | ((toolName: string, args: unknown, context: ToolContext) => boolean | Promise<boolean>)
     | undefined
+  /** Whether `tools()` also gives those that only pages may call. Default: false, so that no model gets them. */
+  readonly forPages?: boolean | undefined
 }
 
 /** Whether the options require an approval of a tool. */
@@ -141,6 +145,7 @@ export class ToolServerManager implements ToolServerSource {
     const approval = approvalOf(name, needsApproval)
     return {
       name,
+      page: serverPage(() => this.servers, name),
       needsApproval: async (args, context) =>
         (await this.servers.needsApproval(name)) || isNeeded({ needsApproval: approval }, args, context),
       execute: (args, { signal, traceparent }) => this.servers.call(name, args, { signal, traceparent }),
@@ -168,15 +173,18 @@ export class ToolServerManager implements ToolServerSource {
    * All tools of the servers that are connected now, for an agent whose model chooses among them. Calls of a tool need an
    * approval if the definition of its server or the options name it.
    */
-  async tools({ needsApproval }: ServerToolOptions = {}): Promise<Tool[]> {
-    const found = await this.servers.tools()
-    return found.map(({ name, description, parameters, annotations, needsApproval: isDefined }) => ({
-      ...this.tool(name),
-      annotations,
-      needsApproval: isDefined || approvalOf(name, needsApproval),
-      description: description ?? undefined,
-      parameters,
-    }))
+  async tools({ needsApproval, forPages = false }: ServerToolOptions = {}): Promise<Tool[]> {
+    const found = (await this.servers.tools()).filter(each => forPages || isForModels(each))
+    return found.map(({ name, pageUri, ...server }) => {
+      const { page, ...tool } = this.tool(name)
+      return {
+        ...{ ...tool, annotations: server.annotations, visibility: server.visibility },
+        ...(pageUri !== undefined && { page }),
+        needsApproval: server.needsApproval || approvalOf(name, needsApproval),
+        description: server.description ?? undefined,
+        parameters: server.parameters,
+      }
+    })
   }
 
   /**

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { lookIn } from '../../agents/app-page.ts'
 import type {
   ServerContent,
   ServerPrompt,
@@ -179,8 +180,12 @@ function toPrompt(value: Record<string, unknown>): ServerPrompt | undefined {
 }
 
 function toContent(value: unknown): ServerContent {
-  const { uri, mimeType, text, blob } = Object(value) as Record<string, unknown>
-  const head = { uri: textOf(uri, MAX_URI) ?? '', mimeType: textOf(mimeType, MAX_NAME) }
+  const { uri, mimeType, text, blob, _meta } = Object(value) as Record<string, unknown>
+  const { ui } = Object(_meta) as Record<string, unknown>
+  const head = {
+    ...{ uri: textOf(uri, MAX_URI) ?? '', mimeType: textOf(mimeType, MAX_NAME) },
+    ...(isObject(ui) && { look: lookIn(ui) }),
+  }
   if (typeof text === 'string') return { ...head, text }
   if (typeof blob === 'string') return { ...head, blob }
   throw noMessage()

@@ -4,6 +4,7 @@
  * @module
  */
 
+import { isPageUri, type ToolCaller } from '../../agents/app-page.ts'
 import type { ToolAnnotations } from '../../agents/tool.ts'
 import { isObject } from '../../base/validation.ts'
 
@@ -14,6 +15,10 @@ export interface RemoteTool {
   readonly inputSchema: { readonly type: 'object'; readonly [key: string]: unknown }
   /** Those hints that decide whether a call may be done again. */
   readonly annotations: Pick<ToolAnnotations, 'readOnlyHint' | 'idempotentHint'>
+  /** The address of its page. */
+  readonly pageUri?: string
+  /** Who may call it. */
+  readonly visibility?: readonly ToolCaller[]
 }
 
 /** The tools of a server. */
@@ -102,7 +107,7 @@ class ToolCollection implements Listing {
 }
 
 function toTool(value: unknown): RemoteTool | 'names' | 'schemas' {
-  const { name, description, inputSchema, annotations } = Object(value) as Record<string, unknown>
+  const { name, description, inputSchema, annotations, _meta } = Object(value) as Record<string, unknown>
   const { readOnlyHint, idempotentHint } = Object(annotations) as Record<string, unknown>
   if (typeof name !== 'string' || !NAME.test(name)) return 'names'
   if (!isObject(inputSchema) || !isShort(inputSchema)) return 'schemas'
@@ -111,8 +116,22 @@ function toTool(value: unknown): RemoteTool | 'names' | 'schemas' {
     description: typeof description === 'string' ? description.slice(0, MAX_DESCRIPTION) : null,
     inputSchema: { ...inputSchema, type: 'object' },
     annotations: { readOnlyHint: readOnlyHint === true, idempotentHint: idempotentHint === true },
+    ...pageOf(_meta),
   }
 }
+
+/** What a tool says of its page (MCP Apps, tool metadata). `ui/resourceUri` is from before the revision. */
+function pageOf(meta: unknown): Pick<RemoteTool, 'pageUri' | 'visibility'> {
+  const { ui, 'ui/resourceUri': flat } = Object(meta) as Record<string, unknown>
+  const { resourceUri = flat, visibility } = Object(ui) as Record<string, unknown>
+  const callers = Array.isArray(visibility) ? CALLERS.filter(each => visibility.includes(each)) : undefined
+  return {
+    ...(isPageUri(resourceUri) && { pageUri: resourceUri }),
+    ...(callers && { visibility: callers }),
+  }
+}
+
+const CALLERS: readonly ToolCaller[] = ['model', 'app']
 
 /** Whether a schema is short enough. A schema that is nested too deep cannot be serialized. */
 function isShort(schema: object): boolean {

@@ -43,6 +43,7 @@ export interface ModelAgentConfig<
       | 'input'
       | 'output'
       | 'examples'
+      | 'page'
       | 'capabilities'
       | 'corrections'
       | 'version'
@@ -114,11 +115,12 @@ export class ModelAgent<
       events,
       tools,
     } = config
-    const { input, examples, maxOutputTokens } = config
+    const { input, examples, page, maxOutputTokens } = config
     super({
       name,
       ...(input !== undefined && { input }),
       ...(examples !== undefined && { examples }),
+      ...(page !== undefined && { page }),
       ...(description !== undefined && { description }),
       ...(capabilities !== undefined && { capabilities }),
       ...(corrections !== undefined && { corrections }),

@@ -5,6 +5,7 @@
  */
 
 import { type JSONSchema7, jsonSchema, type Schema, type ToolSet, tool } from 'ai'
+import { isForModels } from '../../agents/app-page.ts'
 import type { ClientTool } from '../../agents/contract.ts'
 import { fitOf } from '../../agents/misfit.ts'
 import { secretsOf, withoutKeys } from '../../agents/redacted.ts'
@@ -47,7 +48,7 @@ export function toModelTools(
 ): ModelTools {
   const owns = new Map<string, OwnTool>()
   const set: ToolSet = {}
-  for (const each of tools) {
+  for (const each of tools.filter(isForModels)) {
     const name = freeName(each.name, owns)
     const own = ownTool(each, run)
     owns.set(name, own)

@@ -33,6 +33,8 @@ export type Heard =
       readonly url: string
       /** The path of the first agent: `agents/echo`. */
       readonly first: string
+      /** The file that keeps the state. */
+      readonly stateFile: string | undefined
       /** Variables for keys that the files read, and that are not set. */
       readonly missing: readonly string[]
     }
@@ -60,7 +62,8 @@ export function serveForDev(): void {
     const cwd = process.cwd()
     process.env.NODE_ENV ??= 'development'
     await readEnv(cwd)
-    const { options, agents, files } = await optionsHere({ path, cwd, production: false, console: true })
+    const here = await optionsHere({ path, cwd, production: false, console: true })
+    const { options, agents, files, stateFile } = here
     let isFirst = true
     const pretty = prettyLog()
     // The start is logged once, not after each change. Who looks at what is no news on one's own machine.
@@ -80,6 +83,7 @@ export function serveForDev(): void {
           type: 'serves',
           url: server.url + (options.prefix ?? '/api'),
           first: `${kind}s/${name}`,
+          stateFile,
           missing,
         })
       },

@@ -159,7 +159,7 @@ class DevServer {
     }
   }
 
-  #welcome({ url, first, missing }: Extract<Heard, { type: 'serves' }>): void {
+  #welcome({ url, first, stateFile, missing }: Extract<Heard, { type: 'serves' }>): void {
     const { screen, opens } = this.#setting
     const { note } = screen
     for (const name of missing) note(`${name} is not set. Write the line ${name}=… into the file .env`)
@@ -168,6 +168,7 @@ class DevServer {
     const agent = `${url}/${shown(first)}/run`
     note(`\n  console   ${url}/console`)
     note(`  ask       curl ${agent} -H 'content-type: application/json' -d '{"input": "Hello"}'`)
+    if (stateFile !== undefined) note(`  state     ${stateFile}`)
     note('  stop      Ctrl-C\n')
     if (opens) openPage(`${url}/console`)
   }

@@ -38,11 +38,18 @@ export interface HereOptions {
   readonly console: boolean
 }
 
+/** The options, and what they were made of. */
+export interface Here extends LoadedAgents {
+  readonly options: HandlerOptions
+  /** The file that keeps the state, from the folder on: `.servable/state.db`. Undefined if it is elsewhere. */
+  readonly stateFile: string | undefined
+}
+
 /** Where webhooks may go in development. */
 const OWN_MACHINE = ['localhost', '127.0.0.1']
 
 /** Loads a folder, and makes the options of its handler. Throws {@link UsageError} if there is nothing to serve. */
-export async function optionsHere(here: HereOptions): Promise<{ options: HandlerOptions } & LoadedAgents> {
+export async function optionsHere(here: HereOptions): Promise<Here> {
   const config = await loadConfig(here.cwd)
   const loaded = await loadAgents(here.path, here.cwd)
   const { agents = {}, teams = {}, workflows = {}, serve = [] } = config
@@ -54,15 +61,16 @@ export async function optionsHere(here: HereOptions): Promise<{ options: Handler
     )
   const { plugins = [], ...parts } = partsOf(here)
   const given = config.plugins ?? plugins
+  const { state, stateFile } = config.state ? { state: config.state } : await stateIn(here)
   const options: HandlerOptions = {
-    state: config.state ?? (await stateIn(here)),
+    state,
     ...parts,
     ...config,
     serve: [...new Set([...serve, ...loaded.agents])],
     plugins:
       here.console && !given.some(({ name }) => name === 'console') ? [consoleFor(here), ...given] : given,
   }
-  return { options, ...loaded }
+  return { options, stateFile, ...loaded }
 }
 
 /** In production the console is for whomever the middleware knows. */
@@ -119,13 +127,13 @@ function docsPage() {
 }
 
 /** PostgreSQL if production names one in `DATABASE_URL`, else a SQLite file in the folder `.servable`. */
-async function stateIn({ cwd, production }: HereOptions): Promise<State> {
+async function stateIn({ cwd, production }: HereOptions): Promise<{ state: State; stateFile?: string }> {
   const url = process.env.DATABASE_URL
   if (production && url) {
     const { postgresState } = await import('../../runtimes/postgres.ts').catch((cause: unknown) => {
       throw new UsageError('DATABASE_URL needs the package `postgres`: run `npm install postgres`', { cause })
     })
-    return postgresState({ url })
+    return { state: postgresState({ url }) }
   }
   const folder = join(cwd, '.servable')
   try {
@@ -136,5 +144,6 @@ async function stateIn({ cwd, production }: HereOptions): Promise<State> {
       `The state cannot be kept in ${folder}: ${(error as Error).message}. Allow this user to write there, or set \`state\` in servable.config.ts`,
     )
   }
-  return sqliteState({ path: join(folder, 'state.db') })
+  const file = 'state.db'
+  return { state: sqliteState({ path: join(folder, file) }), stateFile: join('.servable', file) }
 }

@@ -148,7 +148,10 @@ export function adminSchemas(build: SchemaBuilders): Record<string, Schema> {
     ServerTool: {
       allOf: [
         ref('ToolSummary'),
-        object({ server: text, annotations: object({ readOnlyHint: flag, idempotentHint: flag }) }),
+        object({
+          ...{ server: text, annotations: object({ readOnlyHint: flag, idempotentHint: flag }) },
+          ...{ 'pageUri?': text, 'visibility?': list(text) },
+        }),
       ],
     },
     Toolkit: object({

@@ -23,6 +23,7 @@ import { RIGHTS, type Right } from '../../http/security/rights.ts'
 import { resolveSecurity } from '../../http/security/security.ts'
 import { summaryOf, type ToolSummary } from '../../http/tool-catalog.ts'
 import { VERSION } from '../../http/version.ts'
+import { contentOf, frameOf, pageNamesOf } from './app-pages.ts'
 import { BUILT } from './built.ts'
 import { filesOf } from './files.ts'
 import { pageOf } from './page.ts'
@@ -100,7 +101,11 @@ export function webConsole(options: ConsoleOptions = {}): Plugin {
 }
 
 /** What the page asks for its user. `identity` is the one that the middleware has found. */
-type Telling = (state: RequestState, identity: Identity | undefined) => object
+type Telling = (
+  state: RequestState,
+  identity: Identity | undefined,
+  request: Request,
+) => object | Promise<object>
 
 function routesOf(
   core: Core,
@@ -114,7 +119,7 @@ function routesOf(
     const { identity } = state
     const guard = gate(authenticate && (asked => authenticate(asked, identity)), OWN_MACHINE)
     return guard(request, state, async () =>
-      Response.json(answer(state, identity), { headers: { 'cache-control': 'no-store' } }),
+      Response.json(await answer(state, identity, request), { headers: { 'cache-control': 'no-store' } }),
     )
   }
   const ofUser = (name: string, answer: Telling): Route => ({
@@ -140,6 +145,9 @@ function routesOf(
     },
     ofUser('config', (state, identity) => configOf(core, state, identity)),
     ofUser('tools/:kind/:name', ({ params }) => toolsOf(core, params)),
+    ofUser('pages/:kind/:name', ({ params }) => pageNamesOf(servableOf(core, params))),
+    ofUser('page/:kind/:name', ({ params }, _, request) => contentOf(servableOf(core, params), request)),
+    { method: 'GET', path: joinPath(path, 'frame'), part: NAME, isOpen: true, endpoint: frameOf },
     ...(login ? loginRoutes(path, login, core.publicUrl) : []),
   ]
 }
@@ -204,11 +212,8 @@ export interface ConsoleConfig {
 const MAX_TOOLS = 200
 
 /** The tools of an agent, a team or a workflow, with their schemas. Lists tell their names alone. */
-function toolsOf({ catalog }: Core, { kind, name = '' }: RequestState['params']): readonly ToolSummary[] {
-  const known = (['agent', 'team', 'workflow'] as const).find(each => each === kind)
-  if (known === undefined) throw new ServableError('not_found', 'The kind must be agent, team or workflow')
-  const { servable } = catalog.resolve(known, name)
-  const { tools } = servable as { readonly tools?: unknown }
+function toolsOf(core: Core, params: RequestState['params']): readonly ToolSummary[] {
+  const { tools } = servableOf(core, params) as { readonly tools?: unknown }
   return (Array.isArray(tools) ? tools : []).slice(0, MAX_TOOLS).flatMap(tool => {
     // Another framework's tools may be anything.
     try {
@@ -217,6 +222,13 @@ function toolsOf({ catalog }: Core, { kind, name = '' }: RequestState['params'])
       return []
     }
   })
+}
+
+/** What is served. Throws `not_found`. */
+function servableOf({ catalog }: Core, { kind, name = '' }: RequestState['params']): object {
+  const known = (['agent', 'team', 'workflow'] as const).find(each => each === kind)
+  if (known === undefined) throw new ServableError('not_found', 'The kind must be agent, team or workflow')
+  return catalog.resolve(known, name).servable
 }
 
 /** The configuration for a user. */

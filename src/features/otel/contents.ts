@@ -4,7 +4,7 @@
  * @module
  */
 
-import type { ContentPart, FinishReason, RunInput } from '../../agents/contract.ts'
+import type { ContentPart, RunInput } from '../../agents/contract.ts'
 
 /** Most characters of a name or an id. */
 const MAX_NAME = 1024
@@ -44,9 +44,9 @@ export class OutputText {
   }
 
   /** `gen_ai.output.messages`: the one message of a run. */
-  message(reason: FinishReason | 'error', redact: Redact): string {
+  message(redact: Redact): string {
     const parts = [{ type: 'text', content: clean(this.#text, redact, MAX_CONTENT) }]
-    return JSON.stringify([{ role: 'assistant', parts, finish_reason: reason }])
+    return JSON.stringify([{ role: 'assistant', parts }])
   }
 }
 
@@ -60,8 +60,9 @@ export function inputMessages(input: RunInput, redact: Redact): string {
   }
   const toPart = (part: ContentPart) => {
     if (part.type === 'text') return { type: 'text', content: cut(part.text) }
-    if (part.type === 'data') return { type: 'data', content: cut(cleanJson(part.data, redact) ?? '') }
-    return { type: part.type, mime_type: part.mimeType && clean(part.mimeType, redact) }
+    const generic = { type: 'generic', generic_type: part.type }
+    if (part.type === 'data') return { ...generic, content: cut(cleanJson(part.data, redact) ?? '') }
+    return { ...generic, mime_type: part.mimeType && clean(part.mimeType, redact) }
   }
   const given: readonly ContentPart[] = typeof input === 'string' ? [{ type: 'text', text: input }] : input
   return JSON.stringify([{ role: 'user', parts: given.slice(0, MAX_PARTS).map(toPart) }])

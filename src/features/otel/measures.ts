@@ -1,19 +1,30 @@
 /**
- * The histograms of the conventions.
+ * The metrics of the conventions.
  *
  * @module
  */
 
-import type { Attributes, Histogram, Meter } from '@opentelemetry/api'
+import type { Attributes, Counter, Histogram, Meter } from '@opentelemetry/api'
 import type { Usage } from '../../agents/contract.ts'
-import { ATTR, METRICS, type ModelName, OTHER, type SpanOperation } from './conventions.ts'
+import {
+  ATTR,
+  DURATIONS,
+  type MetricPlan,
+  type ModelName,
+  OTHER,
+  type SpanOperation,
+  USAGE,
+} from './conventions.ts'
 
-/** Most models with series of their own. */
-const MAX_MODELS = 100
+/** Most values of an attribute that have series of their own: models, agents or tools. */
+const MAX_VALUES = 100
 
-/** The labels of an operation. They contain no id, no name of an agent and no content. */
+/** What is measured. Its labels contain no id and no content. */
 export interface Measured {
   readonly operation: SpanOperation
+  /** The agent, team or workflow of a run. */
+  readonly agent?: string | undefined
+  readonly tool?: string | undefined
   readonly model?: ModelName | undefined
   /** The `error.type` of a failed operation. */
   readonly error?: string | undefined
@@ -21,52 +32,78 @@ export interface Measured {
 
 /** Measures runs. */
 export class Measures {
-  readonly #duration: Histogram
-  readonly #tokens: Histogram
-  readonly #firstChunk: Histogram
-  readonly #models = new Set<string>()
+  readonly #durations: { readonly [K in keyof typeof DURATIONS]: Histogram }
+  readonly #tokens: readonly (readonly [keyof Usage, all: Counter, each: Histogram])[]
+  readonly #known = new Map<string, Set<string>>()
 
   constructor(meter: Meter) {
-    const histogram = ({ name, description, unit, boundaries }: (typeof METRICS)[keyof typeof METRICS]) =>
-      meter.createHistogram(name, {
-        description,
-        unit,
-        advice: { explicitBucketBoundaries: [...boundaries] },
-      })
-    this.#duration = histogram(METRICS.duration)
-    this.#tokens = histogram(METRICS.tokens)
-    this.#firstChunk = histogram(METRICS.firstChunk)
+    const make = ({ name, options }: MetricPlan) => meter.createHistogram(name, options)
+    const { invocation, tool, inference, firstChunk, firstText } = DURATIONS
+    this.#durations = {
+      invocation: make(invocation),
+      tool: make(tool),
+      inference: make(inference),
+      firstChunk: make(firstChunk),
+      firstText: make(firstText),
+    }
+    const count = ({ all, each }: (typeof USAGE)['input']) =>
+      [meter.createCounter(all.name, all.options), make(each)] as const
+    this.#tokens = [
+      ['promptTokens', ...count(USAGE.input)],
+      ['completionTokens', ...count(USAGE.output)],
+    ]
   }
 
   /** Records the duration of an ended operation. */
   ended(measured: Measured, durationMs: number): void {
-    this.#duration.record(durationMs / 1000, this.#attributes(measured))
+    const { invocation, tool, inference } = this.#durations
+    const { operation } = measured
+    const histogram = operation === 'chat' ? inference : operation === 'execute_tool' ? tool : invocation
+    histogram.record(durationMs / 1000, this.#attributes(measured))
   }
 
   /** Records the time to the first chunk of its answer. */
   began(measured: Measured, durationMs: number): void {
-    this.#firstChunk.record(durationMs / 1000, this.#attributes(measured))
+    const { firstChunk, firstText } = this.#durations
+    const histogram = measured.operation === 'chat' ? firstChunk : firstText
+    histogram.record(durationMs / 1000, this.#attributes(measured))
   }
 
-  used(measured: Measured, { promptTokens, completionTokens }: Usage): void {
-    const attributes = this.#attributes(measured)
-    this.#tokens.record(promptTokens, { ...attributes, [ATTR.tokenType]: 'input' })
-    this.#tokens.record(completionTokens, { ...attributes, [ATTR.tokenType]: 'output' })
+  /** Counts the tokens of a call of a model, or those of a run whose calls are not known. */
+  used({ operation, model }: Measured, usage: Usage): void {
+    const attributes = this.#attributes({ operation, model })
+    for (const [key, all, each] of this.#tokens) {
+      const tokens = Number(usage[key])
+      all.add(tokens, { ...attributes, [ATTR.modality]: 'unknown' })
+      if (operation === 'chat') each.record(tokens, attributes)
+    }
   }
 
-  #attributes({ operation, model, error }: Measured): Attributes {
+  #attributes({ operation, agent, tool, model, error }: Measured): Attributes {
     return {
-      [ATTR.operation]: operation,
-      ...(model && this.#bounded(model)),
+      ...(operation !== 'execute_tool' && { [ATTR.operation]: operation }),
+      ...(agent !== undefined && { [ATTR.agentName]: this.#bounded(ATTR.agentName, agent) }),
+      ...(agent !== undefined && operation !== 'execute_tool' && { [ATTR.isNested]: false }),
+      ...(tool !== undefined && { [ATTR.toolName]: this.#bounded(ATTR.toolName, tool) }),
+      ...(model && this.#modelAttributes(model, agent === undefined)),
       ...(error !== undefined && { [ATTR.errorType]: error }),
     }
   }
 
-  #bounded({ provider, model }: ModelName): Attributes {
-    const key = `${provider}/${model}`
-    if (!this.#models.has(key) && this.#models.size >= MAX_MODELS)
-      return { [ATTR.provider]: OTHER, [ATTR.model]: OTHER }
-    this.#models.add(key)
-    return { [ATTR.provider]: provider, [ATTR.model]: model }
+  #modelAttributes({ provider, model }: ModelName, hasProvider: boolean): Attributes {
+    const isOther = this.#bounded(ATTR.model, `${provider}/${model}`) === OTHER
+    return {
+      ...(hasProvider && { [ATTR.provider]: isOther ? OTHER : provider }),
+      [ATTR.model]: isOther ? OTHER : model,
+    }
+  }
+
+  /** The value, or `_OTHER` once the attribute has had as many. */
+  #bounded(attribute: string, value: string): string {
+    const known = this.#known.get(attribute) ?? new Set()
+    this.#known.set(attribute, known)
+    if (!known.has(value) && known.size >= MAX_VALUES) return OTHER
+    known.add(value)
+    return value
   }
 }

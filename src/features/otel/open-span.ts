@@ -24,6 +24,8 @@ export class OpenSpan {
   readonly inner: string[] = []
   /** The keys under which it is the turn of a member. */
   readonly turns: string[] = []
+  /** The name of the tool, of a call of one. */
+  tool: string | undefined
   /** The time of the last event inside it, if no event marks its end. */
   lastAt: Date | undefined
   /** The time of a model's first chunk inside it, since the last model call ended. */

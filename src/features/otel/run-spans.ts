@@ -8,7 +8,6 @@ import { type Attributes, type Context, SpanKind, type SpanOptions, type Tracer 
 import type {
   ErrorEvent,
   FinishEvent,
-  FinishReason,
   ModelCallEvent,
   RunEvent,
   StepEvent,
@@ -118,7 +117,7 @@ export class RunSpans implements RunObserver {
         return this.#tellContent(event.toolCallId, ATTR.toolArguments, event.args)
       case 'tool_call_end':
         this.#tellContent(event.toolCallId, ATTR.toolResult, event.result)
-        return this.#endTool(event.toolCallId, event.error === undefined ? undefined : this.#failureOf(event))
+        return this.#endTool(event, event.error === undefined ? undefined : this.#failureOf(event))
       case 'step':
         return this.#step(event)
       case 'model_call':
@@ -140,7 +139,7 @@ export class RunSpans implements RunObserver {
     this.#root.end({
       ...(usage && tokensOf(usage)),
       [ATTR.finishReasons]: [clean(finishReason, this.#redact)],
-      ...this.#output(finishReason),
+      ...this.#output(),
     })
     this.#tracing.measures?.ended(this.#measured, durationMs)
     if (usage === undefined || this.#isMeasured) return
@@ -152,33 +151,34 @@ export class RunSpans implements RunObserver {
   }
 
   #fail(event: ErrorEvent, durationMs: number): void {
-    this.#root.end(this.#output('error'), this.#failureOf(event))
+    this.#root.end({ [ATTR.finishReasons]: ['error'], ...this.#output() }, this.#failureOf(event))
     this.#tracing.measures?.ended({ ...this.#measured, error: errorType(event.code) }, durationMs)
   }
 
   get #measured(): Measured {
-    return { operation: this.#operation, model: this.#model }
+    return {
+      operation: this.#operation,
+      agent: clean(this.#run.name, this.#redact),
+      model: this.#model,
+    }
   }
 
   readonly #redact = (text: string): string => this.#run.redact(text)
 
-  #output(reason: FinishReason | 'error'): Attributes {
-    return this.#outputText ? { [ATTR.outputMessages]: this.#outputText.message(reason, this.#redact) } : {}
+  #output(): Attributes {
+    return this.#outputText ? { [ATTR.outputMessages]: this.#outputText.message(this.#redact) } : {}
   }
 
   #attributes(): Attributes {
     const { kind, name, servable, sessionId, runId, continues } = this.#run
     const { version } = servable
-    const agent = {
-      [ATTR.agentName]: name,
-      [ATTR.agentId]: `${kind}/${name}`,
-      ...(typeof version === 'string' && { [ATTR.agentVersion]: version }),
-    }
     return {
       [ATTR.operation]: this.#operation,
-      ...(kind === 'workflow' ? { [ATTR.workflowName]: name } : agent),
-      ...(this.#model && modelAttributes(this.#model)),
+      [ATTR.agentName]: name,
+      ...(this.#model && { [ATTR.model]: this.#model.model }),
       ...(sessionId !== undefined && { [ATTR.conversation]: sessionId }),
+      [ATTR.kind]: kind,
+      ...(typeof version === 'string' && { [ATTR.version]: version }),
       [ATTR.runId]: runId,
       ...(continues?.from && { [ATTR.continues]: continues.from }),
     }
@@ -237,19 +237,23 @@ export class RunSpans implements RunObserver {
       [ATTR.toolCallId]: id,
       [ATTR.toolType]: 'function',
     }
-    return (
-      this.#open.get(key) ??
-      this.#begin(key, { name: `execute_tool ${name}`, attributes }, this.#parentOf(event))
-    )
+    const known = this.#open.get(key)
+    if (known !== undefined) return known
+    const begun = this.#begin(key, { name: `execute_tool ${name}`, attributes }, this.#parentOf(event))
+    if (begun !== undefined) begun.tool = clean(name, this.#redact)
+    return begun
   }
 
-  #endTool(id: string, failure: Failure | undefined): void {
-    const key = toolKey(id)
-    const durationMs = this.#open.get(key)?.durationMs
-    if (durationMs === undefined) return
+  #endTool(event: EventPosition & { readonly toolCallId: string }, failure: Failure | undefined): void {
+    const { toolCallId, agent = this.#run.name } = event
+    const key = toolKey(toolCallId)
+    const open = this.#open.get(key)
+    if (open === undefined) return
+    const { tool, durationMs } = open
     this.#end(key, failure)
+    const names = { agent: clean(agent, this.#redact), tool }
     const error = failure && errorType(failure.code)
-    this.#tracing.measures?.ended({ operation: 'execute_tool', error }, durationMs)
+    this.#tracing.measures?.ended({ operation: 'execute_tool', ...names, error }, durationMs)
   }
 
   #step(event: StepEvent & EventPosition): void {

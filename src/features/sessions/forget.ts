@@ -71,10 +71,11 @@ export class Forgetter {
   }
 
   /**
-   * Deletes a turn of a session and all after it, with their stored runs and files. The turns go last: after any error, the call can
+   * Deletes a turn of a session and all after it, with their stored runs, tasks and files. The turns go last: after any error, the call can
    * be repeated. Throws `session_not_found`, `run_not_found`, and `session_busy` if one of the runs is at work.
    */
-  async branch(owner: string | null, { kind, name, id }: SessionReference, runId: string): Promise<void> {
+  async branch(owner: string | null, session: SessionReference, runId: string): Promise<void> {
+    const { kind, name, id } = session
     const key = keyOf(owner, kind, name, id)
     const { runIds, ofFiles } = await this.#shown.runsOfBranch(key, runId)
     const leaving = new Set(runIds)
@@ -82,6 +83,7 @@ export class Forgetter {
     await this.#forEach(owner, { kind, name, sessionId: id }, async run =>
       leaving.has(run.id) ? unlessGone(this.#core.host.delete(run.id, owner)) : false,
     )
+    for (const { forgetRuns } of this.#core.mounted) await forgetRuns?.({ owner, session, runIds: leaving })
     await this.#files?.forgetTurns?.(ofFiles, owner, key)
     await this.#shown.deleteBranch(key, runId)
   }

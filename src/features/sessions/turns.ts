@@ -22,7 +22,6 @@ import {
   type SessionSettings,
   save,
   sessionIn,
-  TURNS,
   thingOf,
   turnIdOf,
 } from '../../runs/sessions/session-record.ts'
@@ -31,6 +30,7 @@ import { branchOf, close, entriesIn, isOf, subtreeOf, summaryAt } from '../../ru
 import { aboutWith } from '../../runs/sessions/session-turns.ts'
 import { decodeCursor, encodeCursor } from '../../runs/stored/page.ts'
 import type { Reader, Transaction } from '../../stores/store.ts'
+import { entriesOfBranch, noTurn } from './branch-page.ts'
 import { aboutOf } from './list.ts'
 
 /** A page of turns, newest first. It may be short or even empty although there is a next page. */
@@ -78,7 +78,8 @@ export function readTurns(
   const before = cursor === undefined ? undefined : decodeCursor(cursor).at
   const session = visible(tx, key)
   if (session === undefined) return undefined
-  const entries = branchIn(tx, key, session, { before, branch, limit })
+  const open = openIn(tx, session)
+  const entries = entriesOfBranch(tx, { key, session, open }, { before, branch }, limit + 1)
   const page = entries.slice(0, limit)
   const last = page.at(-1)
   const isMore = entries.length > limit && last !== undefined
@@ -105,23 +106,6 @@ function shownTurn({ branches = {} }: Session, { seq, turn }: SessionEntry): Sho
   return alternatives.length > 1 ? { ...turn, alternatives } : turn
 }
 
-/** The entries of a branch, newest first: one more than a page. */
-function branchIn(
-  tx: Reader,
-  key: SessionKey,
-  session: Session,
-  { before, branch, limit }: { before: number | undefined; branch: string | undefined; limit: number },
-): readonly SessionEntry[] {
-  const isLinear = session.branches === undefined && session.head === undefined && branch === undefined
-  const open = openIn(tx, session)
-  // One branch is read page by page.
-  const ended = endedIn(tx, key, isLinear ? limit + 1 : session.count, isLinear ? before : undefined)
-  const all = [...open, ...ended].sort((a, b) => b.seq - a.seq)
-  const last = branch === undefined ? session.head : newestOf(session, all, branch).seq
-  const entries = [...branchOf(session, all, last)]
-  return before === undefined ? entries : entries.filter(({ seq }) => seq < before)
-}
-
 /** The newest entry of a branch with the turn of a run. Throws `run_not_found`. */
 export function newestOf(session: Session, all: readonly SessionEntry[], runId: string): SessionEntry {
   const [newest] = subtreeAt(session, all, runId)
@@ -132,10 +116,6 @@ export function newestOf(session: Session, all: readonly SessionEntry[], runId: 
 export function subtreeAt(session: Session, all: readonly SessionEntry[], runId: string): SessionEntry[] {
   const { seq } = all.find(isOf(runId)) ?? noTurn()
   return subtreeOf(session, all, seq)
-}
-
-function noTurn(): never {
-  throw new ServableError('run_not_found', 'The session has no turn of this run')
 }
 
 /** The data that a fork copies. */
@@ -207,12 +187,6 @@ export function pasteTurns(
 /** The list data of a new session. */
 export function begunAt({ now }: Reader, { owner }: SessionKey, title: string | undefined): SessionListing {
   return { title, turns: 0, createdAt: now, ...(owner === null && { isGiven: true }) }
-}
-
-/** Ended turns, newest first. */
-function endedIn(tx: Reader, key: SessionKey, limit: number, before?: number): SessionEntry[] {
-  const after = before === undefined ? undefined : { at: before, id: '' }
-  return tx.list<SessionEntry>(TURNS, { partition: idOf(key), limit, after }).map(({ value }) => value)
 }
 
 /** Turns that have begun, in their current state. */

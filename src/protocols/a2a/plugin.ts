@@ -229,6 +229,7 @@ function mountA2A(settings: A2ASettings, core: Core): BuiltInMounted {
     links: { card: '/.well-known/agent-card.json', a2a: joinPath(basePath) },
     findWork: ref => host.find(ref),
     forget: what => forgetTasks(host, what),
+    forgetRuns: what => forgetTasks(host, what),
     describe: build => describeA2A(settings, build),
     close: () => host.close?.(),
   }

@@ -32,14 +32,25 @@ export function failed(text: string): ToolResult {
 /** The member of `structured` with the value that a tool returned, in a run that only calls this tool. */
 export const RETURNED = 'servable/returned'
 
-/** The text or structured output of a run, and its artifacts. `base` is the address of the service, for files that it stores. */
-export function resultOf({ text, structured, artifacts = [], runId }: RunResult, base: string): ToolResult {
+/**
+ * The text or structured output of a run, and its artifacts. `base` is the address of the service, for files that it stores. With a
+ * page, the structured output is for the page, so the text stays.
+ */
+export function resultOf(
+  { text, structured, artifacts = [], runId }: RunResult,
+  base: string,
+  hasPage = false,
+): ToolResult {
   if (structured && RETURNED in structured) return returned(structured[RETURNED])
   const made = artifacts.flatMap(({ parts }) => parts)
   return {
     content: [
       // Text beside structured output is left out, as in all other transports.
-      ...(structured ? [textBlock(JSON.stringify(structured))] : text ? [textBlock(text)] : []),
+      ...(structured && !(hasPage && text)
+        ? [textBlock(JSON.stringify(structured))]
+        : text
+          ? [textBlock(text)]
+          : []),
       ...made.map((part, at) => blockOf(part, `urn:servable:run:${runId}:${at}`, base)),
     ],
     ...(structured && isObject(structured) && { structuredContent: structured }),
@@ -128,7 +139,7 @@ export async function endOf(
   }
   const { finishReason, runId, structured } = outcome.result
   if (finishReason === 'cancelled') return failed('The run was cancelled')
-  const result = resultOf(outcome.result, publicUrl)
+  const result = resultOf(outcome.result, publicUrl, tool.page !== undefined)
   const linked = offers.find(each => each.linked)?.linked
   const content = linked
     ? await Promise.all(result.content.map(block => linked(rpc, block as Fields)))

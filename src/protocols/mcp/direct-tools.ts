@@ -27,7 +27,7 @@ import {
 /** The methods of a `ToolServerManager` that are used here. */
 export interface ToolManager {
   tool(name: string): Tool
-  tools(): Promise<readonly Tool[]>
+  tools(options?: { readonly forPages?: boolean }): Promise<readonly Tool[]>
 }
 
 /** The tools to offer. */
@@ -64,12 +64,13 @@ export function directTools(options: DirectToolsOptions): DirectTools {
   const own = toolkits.flatMap(({ tools }) => tools).filter(isOffered)
   const schemaOf = objectSchemas(toJsonSchema)
   const agents = Object.fromEntries(own.map(tool => [tool.name, agentOf(tool)]))
-  const offeredAs = (tool: Tool, catalog: Catalog): Offered => ({
+  const offeredAs = (tool: Tool, catalog: Catalog, server?: string): Offered => ({
     ...{ name: toolName(tool.name), description: tool.description, taskSupport },
     input: tool.parameters ?? {},
     inputSchema: schemaOf(tool.parameters) ?? ANY_INPUT,
     outputSchema: undefined,
     target: catalog.resolve('agent', tool.name),
+    ...{ page: tool.page, visibility: tool.visibility, server },
   })
   return {
     catalog(scope) {
@@ -87,10 +88,12 @@ export function directTools(options: DirectToolsOptions): DirectTools {
     },
     offeredBy: catalog => ({
       names: own.map(({ name }) => toolName(name)),
-      list: async () =>
-        [...own, ...((await toolServers?.tools()) ?? []).filter(isOffered)].map(tool =>
-          offeredAs(tool, catalog),
-        ),
+      list: async () => [
+        ...own.map(tool => offeredAs(tool, catalog)),
+        ...((await toolServers?.tools({ forPages: true })) ?? [])
+          .filter(isOffered)
+          .map(tool => offeredAs(tool, catalog, tool.name.slice(0, tool.name.indexOf('.')))),
+      ],
     }),
   }
 }

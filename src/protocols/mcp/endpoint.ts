@@ -14,13 +14,14 @@ import { askedHost, isAmong } from '../../web/host.ts'
 import { LOOPBACK_ADDRESS, LOOPBACK_NAME } from '../../web/ip-address.ts'
 import { problemResponse } from '../../web/problem.ts'
 import { jsonReply } from '../../web/reply.ts'
+import { announced, shownTo, withPages } from './apps.ts'
 import { answersTo } from './asking.ts'
 import { callTool } from './call.ts'
 import { capabilitiesOf, checkHeader, LEGACY, MODERN, own } from './era.ts'
 import { clientOf, Listeners, MAX_URIS } from './listening.ts'
 import { specOf } from './offer.ts'
 import { page, TTL_MS } from './part.ts'
-import type { CallContext, Guard, McpIcon, McpRequest, Method, Watched } from './request.ts'
+import type { CallContext, Guard, McpIcon, McpPart, McpRequest, Method, Watched } from './request.ts'
 import {
   errorReply,
   type Fields,
@@ -45,6 +46,8 @@ export interface EndpointParts extends CallContext {
     readonly icons?: readonly McpIcon[] | undefined
   }
   readonly instructions: string | undefined
+  /** The part with the resources. */
+  readonly resources: McpPart | undefined
   readonly allowedHosts: readonly string[] | undefined
   readonly guard: Guard | undefined
 }
@@ -222,13 +225,15 @@ function checkNamed({ headers }: Request, { method, params }: RpcMessage): void 
 
 /** The list of tools, for listeners. */
 const TOOLS: Watched['lists'] = {
-  toolsListChanged: async (_, { offer }) => (await offer.list()).map(specOf),
+  toolsListChanged: async (rpc, { offer, sessions }) =>
+    shownTo(rpc, await offer.list(), sessions).map(specOf),
 }
 
 /** The methods, by era and name. */
 function methodsOf(parts: EndpointParts, listeners: Listeners): ReadonlyMap<string, Method> {
-  const { info, instructions, offer, tasks, offers, sessions } = parts
-  const list = async (rpc: McpRequest) => page('tools', (await offer.list()).map(specOf), rpc)
+  const { info, instructions, offer, tasks, offers, sessions, resources } = parts
+  const list = async (rpc: McpRequest) =>
+    page('tools', shownTo(rpc, await offer.list(), sessions).map(specOf), rpc)
   const caching = ({ state }: McpRequest) => ({
     ttlMs: TTL_MS,
     cacheScope: state.identity ? 'private' : 'public',
@@ -271,9 +276,12 @@ function methodsOf(parts: EndpointParts, listeners: Listeners): ReadonlyMap<stri
   return new Map<string, Method>([
     [
       'modern server/discover',
-      rpc => ({
+      async rpc => ({
         supportedVersions: [MODERN],
-        capabilities: { ...capabilities, ...(tasks && { extensions: tasks.extensions }) },
+        capabilities: await announced(offer.list, {
+          ...capabilities,
+          ...(tasks && { extensions: tasks.extensions }),
+        }),
         instructions,
         ...caching(rpc),
       }),
@@ -282,9 +290,9 @@ function methodsOf(parts: EndpointParts, listeners: Listeners): ReadonlyMap<stri
     ...Object.entries(tasks?.methods ?? {}).map(([name, method]) => [`modern ${name}`, method] as const),
     [
       'legacy initialize',
-      ({ params: { protocolVersion } }) => ({
+      async ({ params: { protocolVersion } }) => ({
         protocolVersion: LEGACY.find(each => each === protocolVersion) ?? LEGACY[0],
-        capabilities: { ...capabilities, logging: {} },
+        capabilities: await announced(offer.list, { ...capabilities, logging: {} }),
         serverInfo: info,
         instructions,
       }),
@@ -299,7 +307,7 @@ function methodsOf(parts: EndpointParts, listeners: Listeners): ReadonlyMap<stri
         ]
       : []),
     ...['modern', 'legacy'].flatMap(era => [
-      ...offers.flatMap(({ methods }) =>
+      ...[...offers.map(({ methods }) => methods), withPages(offer.list, resources)].flatMap(methods =>
         Object.entries(methods).map(([name, method]) => [`${era} ${name}`, method] as const),
       ),
       ...('completions' in capabilities ? [[`${era} completion/complete`, complete] as const] : []),

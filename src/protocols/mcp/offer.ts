@@ -5,6 +5,7 @@
  */
 
 import * as v from 'valibot'
+import type { AppPage, ToolCaller } from '../../agents/app-page.ts'
 import { fitOf } from '../../agents/misfit.ts'
 import type { ToolAnnotations } from '../../agents/tool.ts'
 import { ServableError } from '../../base/errors.ts'
@@ -40,10 +41,12 @@ export interface McpTool {
   readonly annotations?: ToolAnnotations | undefined
   /** Whether calls become tasks. Without the option `tasks` no call does. Default: `optional`. */
   readonly taskSupport?: TaskSupport | undefined
+  /** Who calls it: models, pages, or both. With `['app']` only clients that show pages see it. Default: both, if it has a page. */
+  readonly visibility?: readonly ToolCaller[] | undefined
 }
 
 /** A tool as it is offered now. */
-export interface Offered extends Pick<McpTool, 'title' | 'annotations'> {
+export interface Offered extends Pick<McpTool, 'title' | 'annotations' | 'visibility'> {
   readonly name: string
   readonly description: string | undefined
   /** The schema of the arguments. Undefined for a text and a session. */
@@ -53,6 +56,10 @@ export interface Offered extends Pick<McpTool, 'title' | 'annotations'> {
   readonly outputSchema: JsonSchema | undefined
   readonly target: Target
   readonly taskSupport: TaskSupport
+  /** The page that shows its results. */
+  readonly page?: AppPage | undefined
+  /** The tool server that it is of. */
+  readonly server?: string | undefined
 }
 
 /** Tools that are not servables. */
@@ -139,8 +146,10 @@ export function createOffer(
   const offered = (tool: ReturnType<typeof asOffered>): Offered[] => {
     const target = findNamed(catalog, tool.of)
     if (target === undefined) return []
-    const { description, output } = target.servable
-    return [{ ...tool, target, description: tool.description ?? description, outputSchema: schemaOf(output) }]
+    const { description, output, page } = target.servable
+    return [
+      { ...tool, target, description: tool.description ?? description, outputSchema: schemaOf(output), page },
+    ]
   }
   const all = () => named ?? namesOf(catalog).map(asOffered)
   const own = () => all().flatMap(offered)
@@ -160,16 +169,21 @@ export function createOffer(
   }
 }
 
+/** What a tool says of its page in lists. `ui/resourceUri` is for clients before the revision. */
+function metaOfTool({ page, visibility, server }: Offered): object | undefined {
+  if (page === undefined && visibility === undefined && server === undefined) return undefined
+  const ui = { ...(page && { resourceUri: page.uri }), ...(visibility && { visibility }) }
+  return {
+    ...((page || visibility) && { ui }),
+    ...(page && { 'ui/resourceUri': page.uri }),
+    ...(server !== undefined && { 'servable/server': server }),
+  }
+}
+
 /** A tool as lists show it. */
-export function specOf({
-  name,
-  title,
-  description,
-  inputSchema,
-  outputSchema,
-  annotations,
-}: Offered): object {
-  return { name, title, description, inputSchema, outputSchema, annotations }
+export function specOf(tool: Offered): object {
+  const { name, title, description, inputSchema, outputSchema, annotations } = tool
+  return { name, title, description, inputSchema, outputSchema, annotations, _meta: metaOfTool(tool) }
 }
 
 const ArgumentsSchema = v.object({

@@ -32,8 +32,16 @@ import { problemError } from './rpc.ts'
 import { createHandleSeal } from './seal.ts'
 import { ActiveCalls } from './sessions.ts'
 
+export type {
+  AppPage,
+  PageContent,
+  PageLook,
+  PageOrigins,
+  ToolCaller,
+} from '../../agents/app-page.ts'
 export { toJsonSchema } from '../../http/json-schema.ts'
 export type { MadeFile, OpenedFile } from '../../runs/files.ts'
+export { type AppPageOptions, appPage } from './app-page.ts'
 export { type McpAuthOptions, mcpAuth, type TokenOwner } from './auth.ts'
 export { type DirectTools, type DirectToolsOptions, directTools, type ToolManager } from './direct-tools.ts'
 export type { McpTool, TaskSupport, ToJsonSchema } from './offer.ts'
@@ -130,6 +138,7 @@ const ToolSchema = v.union(
       taskSupport: v.optional(
         v.picklist(['forbidden', 'optional', 'required'], 'must be `forbidden`, `optional` or `required`'),
       ),
+      visibility: v.optional(v.array(v.picklist(['model', 'app']), "must be an array of 'model' and 'app'")),
     }),
   ],
   'must be a name, or an object with `of`',
@@ -191,6 +200,7 @@ function mountMcp(core: Core, options: McpOptions): BuiltInMounted {
     ...{ core, offer, tasks, guard, instructions, allowedHosts },
     info: { name, version, title, icons },
     offers: [resources, prompts].flatMap(each => each ?? []),
+    resources,
     seal: createHandleSeal(secret),
     sessions: new ActiveCalls(),
   })

@@ -171,7 +171,8 @@ function shown(uri: string, { name = uri, title, description, icons, mimeType }:
   return { uri, name, title, description, icons, mimeType }
 }
 
-function notFound({ capabilities }: McpRequest, uri: unknown): RpcError {
+/** The error for an address that nothing has. */
+export function notFound({ capabilities }: McpRequest, uri: unknown): RpcError {
   const data = { uri: typeof uri === 'string' ? uri.slice(0, 2000) : null }
   const code = capabilities === undefined ? RESOURCE_NOT_FOUND : INVALID_PARAMS
   return new RpcError(code, 'There is no such resource', 200, data)

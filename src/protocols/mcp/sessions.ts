@@ -7,6 +7,7 @@
 
 import { deferred } from '../../base/wake.ts'
 import { opensUrls, showsForms } from './asking.ts'
+import { showsPages } from './era.ts'
 import type { Fields } from './rpc.ts'
 
 /** The header that carries the id of a session. */
@@ -15,7 +16,8 @@ export const SESSION = 'mcp-session-id'
 /** Most characters of a session's id that are kept. */
 const MAX_SESSION_ID = 100
 
-/** The ends of a session's id if the client shows forms, and if it opens addresses. */
+/** The ends of a session's id, in this order: if the client shows pages, if it shows forms, and if it opens addresses. */
+const PAGES = '.pages'
 const FORMS = '.forms'
 const URLS = '.urls'
 
@@ -77,15 +79,23 @@ export class ActiveCalls {
 
   /** The id of a new session. */
   begin(capabilities: Fields): string {
-    return [crypto.randomUUID(), showsForms(capabilities) && FORMS, opensUrls(capabilities) && URLS]
-      .filter(Boolean)
-      .join('')
+    const ends = [
+      showsPages(capabilities) && PAGES,
+      showsForms(capabilities) && FORMS,
+      opensUrls(capabilities) && URLS,
+    ]
+    return [crypto.randomUUID(), ...ends].filter(Boolean).join('')
   }
 
   /** What the client of a request can ask a person. */
   capabilities({ headers }: Request): Fields {
     const [, form, url] = /(\.forms)?(\.urls)?$/.exec(headers.get(SESSION) ?? '') ?? []
     return form || url ? { elicitation: { ...(form && { form: {} }), ...(url && { url: {} }) } } : {}
+  }
+
+  /** Whether the client of a request shows pages. */
+  showsPages({ headers }: Request): boolean {
+    return /\.pages(\.forms)?(\.urls)?$/.test(headers.get(SESSION) ?? '')
   }
 
   /**

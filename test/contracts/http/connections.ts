@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { eventually } from '../../eventually.ts'
 import { expectAlive, jsonRequest, messagesOf, notesOf, run, type Server, stream } from './client.ts'
+import type { Host } from './host.ts'
 
 /** Starts a stream of an agent that waits, and leaves it after its first event. */
 async function leaveStream(server: Server, path: string, id: string): Promise<void> {
@@ -15,9 +16,9 @@ async function leaveStream(server: Server, path: string, id: string): Promise<vo
 const hasNote = (server: Server, note: string) =>
   eventually(async () => expect((await notesOf(server)).includes(note), note).toBe(true))
 
-export function connectionCases(server: Server): void {
+export function connectionCases(server: Server, { hearsNobodyLeave }: Host = {}): void {
   describe('silence', () => silenceCases(server))
-  describe('a client that leaves', () => leaveCases(server))
+  if (!hearsNobodyLeave) describe('a client that leaves', () => leaveCases(server))
 }
 
 function silenceCases(server: Server): void {

@@ -8,4 +8,6 @@ export interface Host {
   readonly readsBodies?: boolean
   /** It logs an uncaught error of its own if a client leaves a stream. */
   readonly logsLeaving?: boolean
+  /** Nobody tells it that a client has left. */
+  readonly hearsNobodyLeave?: boolean
 }

@@ -9,7 +9,11 @@ import {
   Workflow,
   type Yielded,
 } from '../../../src/index.ts'
+import { appPage } from '../../../src/protocols/mcp/plugin.ts'
 import { agent, looks, paying, payTool, thinks } from '../protocol-agents.ts'
+
+/** The page of the agent `maps`. */
+export const MAP = '<!doctype html><title>A map</title>'
 
 /** What has become of runs, by their inputs. */
 const fates = new Map<string, string>()
@@ -161,6 +165,14 @@ const steps = agent('steps', async function* (input, { step }) {
   yield 'Done'
 })
 
+/** Its results have a page. */
+const maps = new Agent({
+  name: 'maps',
+  register: false,
+  page: appPage({ uri: 'ui://maps', html: MAP, csp: { connectDomains: ['https://tiles.example.com'] } }),
+  run: input => ({ text: `A map of ${textOf(input)}`, structured: { place: textOf(input) } }),
+})
+
 /** Says what it got as arguments. */
 const echoes = agent('echoes', input => JSON.stringify(input))
 
@@ -194,7 +206,7 @@ export function agentsOf(isLater: boolean) {
   return {
     agents: {
       ...{ thinks, looks, gated, chatters, opens, tells, recalls, knows, shows, writes, weighs, fails },
-      ...{ refuses, breaks, pays: paying(pay), asks, asksTwice, asksBoth, steps, echoes },
+      ...{ refuses, breaks, pays: paying(pay), asks, asksTwice, asksBoth, steps, echoes, maps },
       resumes: resumes(isLater),
       'odd.name': thinks,
     },

@@ -14,6 +14,9 @@ const OFFERED = {
   completions: {},
 }
 
+/** The extension for pages. */
+const PAGES = { [`${PREFIX}ui`]: {} }
+
 export function protocolCases(server: Server): void {
   const message = (method: string, params: object = {}) => ({ jsonrpc: '2.0', id: 1, method, params })
 
@@ -23,7 +26,7 @@ export function protocolCases(server: Server): void {
       expect(found).toEqual({
         resultType: 'complete',
         supportedVersions: [MODERN],
-        capabilities: { ...OFFERED, extensions: { [`${PREFIX}tasks`]: {} } },
+        capabilities: { ...OFFERED, extensions: { [`${PREFIX}tasks`]: {}, ...PAGES } },
         instructions: 'Ask for one thing at a time',
         _meta: { [`${PREFIX}serverInfo`]: { name: 'contract', version: '7' } },
       })
@@ -116,7 +119,7 @@ export function protocolCases(server: Server): void {
       }
       expect(await begun('2099-01-01')).toEqual({
         protocolVersion: LEGACY[0],
-        capabilities: { ...OFFERED, logging: {} },
+        capabilities: { ...OFFERED, logging: {}, extensions: PAGES },
         serverInfo: { name: 'contract', version: '7' },
         instructions: 'Ask for one thing at a time',
       })

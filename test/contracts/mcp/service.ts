@@ -31,7 +31,7 @@ const REGION = {
 export const TOOLS: readonly (string | McpTool)[] = [
   ...['thinks', 'looks', 'gated', 'chatters', 'recalls', 'knows'],
   ...['shows', 'writes', 'weighs', 'fails', 'refuses', 'breaks'],
-  ...['pays', 'asks', 'asksTwice', 'asksBoth', 'steps', 'team/desk', 'workflow/flow', 'odd.name'],
+  ...['pays', 'asks', 'asksTwice', 'asksBoth', 'steps', 'team/desk', 'workflow/flow', 'odd.name', 'maps'],
   {
     of: 'echoes',
     name: 'repeat-it',
@@ -59,6 +59,9 @@ const multiply = tool({
     return { product: a * b }
   },
 })
+
+/** Only pages call it. */
+const zoom = tool({ name: 'zoom', visibility: ['app'], execute: () => 'Zoomed in' })
 
 /** The handler of the service. With the setting `later`, what was interrupted comes to its end. `more` is what a deployment adds. */
 export function handlerOn(state: State, settings = 'usual', more: HandlerOptions = {}): Handler {
@@ -97,7 +100,7 @@ export function handlerOn(state: State, settings = 'usual', more: HandlerOptions
           },
         }),
         tools: TOOLS,
-        directTools: directTools({ toolkits: [{ name: 'sums', tools: [multiply] }] }),
+        directTools: directTools({ toolkits: [{ name: 'sums', tools: [multiply, zoom] }] }),
         tasks: mcpTasks({ afterMs: 2000, pollIntervalMs: 50 }),
         name: 'contract',
         version: '7',

@@ -13,7 +13,7 @@ export interface Received {
   readonly schemaUrl: string
 }
 
-/** What a histogram has counted for some attributes. */
+/** What a histogram or a counter has counted for some attributes. */
 export interface Counted {
   readonly name: string
   readonly count: number
@@ -33,6 +33,7 @@ interface Value {
   readonly stringValue?: string
   readonly intValue?: number | string
   readonly doubleValue?: number
+  readonly boolValue?: boolean
   readonly arrayValue?: { readonly values: readonly Value[] }
 }
 
@@ -50,14 +51,17 @@ interface Traces {
   }[]
 }
 
+interface Points {
+  readonly dataPoints: readonly { readonly count?: number | string; readonly attributes: Attributes }[]
+}
+
 interface Metrics {
   readonly resourceMetrics: readonly {
     readonly scopeMetrics: readonly {
       readonly metrics: readonly {
         readonly name: string
-        readonly histogram: {
-          readonly dataPoints: readonly { readonly count: number | string; readonly attributes: Attributes }[]
-        }
+        readonly histogram?: Points
+        readonly sum?: Points
       }[]
     }[]
   }[]
@@ -84,7 +88,8 @@ export async function startReceiver(): Promise<Receiver> {
   }
 }
 
-function spansIn({ resourceSpans }: Traces): Received[] {
+/** The spans in the JSON of a request. */
+export function spansIn({ resourceSpans }: Traces): Received[] {
   const scopes = resourceSpans.flatMap(({ scopeSpans }) => scopeSpans)
   return scopes.flatMap(({ schemaUrl, spans }) =>
     spans.map(({ traceId, spanId, parentSpanId, name, attributes, links = [] }) => ({
@@ -96,8 +101,8 @@ function spansIn({ resourceSpans }: Traces): Received[] {
 
 function countedIn({ resourceMetrics }: Metrics): Counted[] {
   const metrics = resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(scope => scope.metrics))
-  return metrics.flatMap(({ name, histogram }) =>
-    histogram.dataPoints.map(({ count, attributes }) => ({
+  return metrics.flatMap(({ name, histogram, sum }) =>
+    (histogram ?? sum)!.dataPoints.map(({ count = 1, attributes }) => ({
       name,
       count: Number(count),
       attributes: valuesOf(attributes),
@@ -109,7 +114,7 @@ function valuesOf(attributes: Attributes): Record<string, unknown> {
   return Object.fromEntries(attributes.map(({ key, value }) => [key, plainOf(value)]))
 }
 
-function plainOf({ stringValue, intValue, doubleValue, arrayValue }: Value): unknown {
+function plainOf({ stringValue, intValue, doubleValue, boolValue, arrayValue }: Value): unknown {
   if (arrayValue !== undefined) return arrayValue.values.map(plainOf)
-  return stringValue ?? doubleValue ?? Number(intValue)
+  return stringValue ?? doubleValue ?? boolValue ?? Number(intValue)
 }

@@ -10,7 +10,10 @@ import {
   createHandler,
   type HandlerOptions,
   platform,
+  sequence,
+  Team,
 } from '../../../src/index.ts'
+import { appPage } from '../../../src/protocols/mcp/plugin.ts'
 
 const ORIGIN = 'http://127.0.0.1'
 const html = { accept: 'text/html' }
@@ -36,6 +39,7 @@ describe('the page', () => {
     const policy = response.headers.get('content-security-policy') ?? ''
     expect(policy).toContain("default-src 'none'; script-src 'self'; style-src 'self'")
     expect(policy).toContain("require-trusted-types-for 'script'; trusted-types 'none'")
+    expect(policy).toContain("frame-src 'self'")
     expect(policy).not.toContain('unsafe')
     for (const name of ['x-content-type-options', 'referrer-policy', 'cross-origin-opener-policy'])
       expect(response.headers.get(name)).toBeTruthy()
@@ -200,4 +204,106 @@ it.each([
   [{ titel: 'x' }, 'titel'],
 ])('wrong options name the field: %j', (options, field) => {
   expect(() => webConsole(options as object)).toThrow(field)
+})
+
+describe('pages of agents and tools', () => {
+  const map = appPage({
+    uri: 'ui://map',
+    html: '<p>map',
+    csp: { connectDomains: ['https://a.example'] },
+    prefersBorder: true,
+  })
+  const show = { name: 'show', page: map, execute: () => 1 }
+  const plain = { name: 'plain', execute: () => 1 }
+  const of = (more: object) => new Agent({ register: false, run: () => '', ...more } as never)
+  const agents = {
+    bare: of({ name: 'bare', tools: [plain] }),
+    maps: of({ name: 'maps', page: map, tools: [show, plain] }),
+  }
+  const odd = {
+    run: async () => ({}) as never,
+    tools: [null, 7, show, { page: { read: 1 } }, { name: 7, page: map }],
+  }
+  const desk = new Team({ name: 'desk', register: false, members: [agents.maps], strategy: sequence })
+  const options = { agents: { ...agents, odd } as never, teams: { desk } }
+  const json = async (path: string) =>
+    (await served(webConsole(), options).get(`/api/console/${path}`)).json()
+
+  it('are named, and read by those who may use the console', async () => {
+    expect(await json('pages/agent/bare')).toEqual([])
+    expect(await json('pages/agent/maps')).toEqual([null, 'show'])
+    expect(await json('pages/team/desk')).toEqual(['show'])
+    expect(await json('pages/agent/odd')).toEqual(['show'])
+    const page = {
+      html: '<p>map',
+      csp: { connectDomains: ['https://a.example'] },
+      prefersBorder: true,
+      server: null,
+    }
+    for (const path of ['page/agent/maps', 'page/agent/maps?tool=show', 'page/team/desk?tool=show'])
+      expect(await json(path)).toEqual({ page })
+    for (const path of [
+      'page/agent/bare',
+      'page/agent/maps?tool=plain',
+      'page/agent/maps?tool=far.show',
+      'page/agent/odd?tool=7',
+    ])
+      expect(await json(path)).toEqual({ page: null })
+    expect((await json('page/agent/nobody')).code).toBe('agent_not_found')
+    const { get } = served(webConsole(), {
+      ...options,
+      middleware: [bearerAuth({ tokens: { secret: 'ada' } })],
+    })
+    for (const path of ['pages/agent/maps', 'page/agent/maps'])
+      expect((await get(`/api/console/${path}`)).status).toBe(401)
+  })
+
+  it('get an empty frame with a policy that names nothing of the service', async () => {
+    const { get } = served(webConsole(), { middleware: [bearerAuth({ tokens: { secret: 'ada' } })] })
+    const policyOf = async (query = '') => {
+      const { status, headers } = await get(`/api/console/frame${query}`)
+      expect(status).toBe(200)
+      return (headers.get('content-security-policy') ?? '').split('; ')
+    }
+    const bare = await policyOf()
+    expect(bare).toEqual(
+      expect.arrayContaining([
+        ...[
+          'sandbox allow-scripts',
+          "default-src 'none'",
+          "script-src 'unsafe-inline'",
+          "connect-src 'none'",
+        ],
+        ...[
+          "frame-src 'none'",
+          "form-action 'none'",
+          "base-uri 'none'",
+          "frame-ancestors 'self'",
+          'img-src data: blob:',
+        ],
+      ]),
+    )
+    expect(bare.filter(each => each.includes("'self'"))).toEqual(["frame-ancestors 'self'"])
+    const wide = await policyOf(
+      '?connect=wss://a.example&resource=https://*.b.example&frame=https://c.example&frame=https://d.example',
+    )
+    expect(wide).toEqual(
+      expect.arrayContaining([
+        ...['connect-src wss://a.example', "script-src 'unsafe-inline' https://*.b.example"],
+        'frame-src https://c.example https://d.example',
+      ]),
+    )
+    const wrong = [
+      "'self'",
+      '*',
+      'https://a.example;script-src *',
+      'https://a.example *',
+      'data:',
+      'https://a.example\n',
+      'http://',
+    ]
+    for (const each of wrong)
+      for (const name of ['connect', 'resource', 'frame'])
+        expect(await policyOf(`?${name}=${encodeURIComponent(each)}`)).toEqual(bare)
+  })
 })

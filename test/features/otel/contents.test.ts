@@ -58,7 +58,6 @@ describe('with `contents`', () => {
     expect(output).toEqual({
       role: 'assistant',
       parts: [{ type: 'text', content: expect.stringMatching(/ is the key$/) }],
-      finish_reason: 'stop',
     })
     const call = span('execute_tool leak').attributes
     expect(JSON.parse(String(call['gen_ai.tool.call.arguments']))).toMatchObject({ said })
@@ -98,7 +97,7 @@ describe('a text that is cut', () => {
         expect(clean(text, redact, max)).not.toMatch(/sk|canary/)
         const said = new OutputText()
         for (let at = 0; at < text.length * 10; at += 1000) said.add(text.repeat(10).slice(at, at + 1000))
-        expect(said.message('stop', redact)).not.toMatch(/sk|canary/)
+        expect(said.message(redact)).not.toMatch(/sk|canary/)
       }),
       { numRuns: 30 },
     )
@@ -111,7 +110,7 @@ describe('a text that is cut', () => {
         text.add('x'.repeat(MAX_CONTENT - back))
         text.add(KEY.slice(0, cut))
         text.add(KEY.slice(cut))
-        const [{ parts }] = JSON.parse(text.message('stop', redact))
+        const [{ parts }] = JSON.parse(text.message(redact))
         expect(parts[0].content.length).toBeLessThanOrEqual(MAX_CONTENT)
         expect(parts[0].content).not.toContain('sk-')
       }),
@@ -145,9 +144,9 @@ describe('a text that is cut', () => {
       {
         role: 'user',
         parts: [
-          { type: 'image', mime_type: 'image/png' },
-          { type: 'file', mime_type: 'text/plain' },
-          { type: 'data', content: '{"a":"[key]"}' },
+          { type: 'generic', generic_type: 'image', mime_type: 'image/png' },
+          { type: 'generic', generic_type: 'file', mime_type: 'text/plain' },
+          { type: 'generic', generic_type: 'data', content: '{"a":"[key]"}' },
         ],
       },
     ])

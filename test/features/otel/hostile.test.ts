@@ -160,7 +160,7 @@ describe('options', () => {
   })
 
   it('are taken with a tracer alone', () => {
-    const meter = untyped<Meter>({ createHistogram: () => ({}) })
+    const meter = untyped<Meter>({ createHistogram: () => ({}), createCounter: () => ({}) })
     expect(otel({ tracer }).name).toBe('otel')
     expect(otel({ tracer, meter }).name).toBe('otel')
   })

@@ -1,6 +1,7 @@
 /** Handlers whose runs are traced by the SDK of OpenTelemetry, in memory. */
 import {
   AggregationTemporality,
+  type Histogram,
   InMemoryMetricExporter,
   MeterProvider,
   PeriodicExportingMetricReader,
@@ -19,7 +20,7 @@ import { jsonRequest } from '../../contracts/http/client.ts'
 export const CLIENT = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' } as const
 export const TRACEPARENT: string = `00-${CLIENT.traceId}-${CLIENT.spanId}-01`
 
-/** What a histogram has counted for some attributes. */
+/** What a histogram or a counter has counted for some attributes. */
 export interface Series {
   readonly name: string
   readonly unit: string
@@ -86,16 +87,11 @@ export function traced(
           ?.scopeMetrics.flatMap(scope => scope.metrics) ?? []
       return metrics.flatMap(({ descriptor, dataPoints }) =>
         dataPoints.map(({ attributes, value }) => {
-          const {
-            count,
-            sum = 0,
-            buckets,
-          } = value as {
-            count: number
-            sum?: number
-            buckets: { boundaries: number[] }
-          }
           const { name, unit } = descriptor
+          // A counter has its sum alone.
+          if (typeof value === 'number')
+            return { name, unit, attributes, count: 1, sum: value, boundaries: [] }
+          const { count, sum = 0, buckets } = value as Histogram
           return { name, unit, attributes, count, sum, boundaries: buckets.boundaries }
         }),
       )

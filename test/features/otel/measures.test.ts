@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { modelName, providerName } from '../../../src/features/otel/conventions.ts'
 import { spanContextOf } from '../../../src/features/otel/trace-context.ts'
-import { Agent, type Usage } from '../../../src/index.ts'
+import { Agent, tool, type Usage } from '../../../src/index.ts'
 import { TRACEPARENT, traced } from './kit.ts'
 
 const usage: Usage = { promptTokens: 5, completionTokens: 7, totalTokens: 12 }
@@ -13,17 +13,58 @@ describe('metrics', () => {
     await run('agents/speaker', { input: 'hi', sessionId: 'never-told' })
     const found = await series()
     expect(found.map(({ name, unit }) => [name, unit])).toEqual([
-      ['gen_ai.client.operation.duration', 's'],
-      ['gen_ai.client.token.usage', '{token}'],
-      ['gen_ai.client.token.usage', '{token}'],
-      ['gen_ai.client.operation.time_to_first_chunk', 's'],
+      ['gen_ai.invocation.duration', 's'],
+      ['servable.run.time_to_first_chunk', 's'],
+      ['gen_ai.client.inference.usage.input_tokens', '{token}'],
+      ['gen_ai.client.inference.usage.output_tokens', '{token}'],
     ])
-    expect(found[0]?.boundaries.slice(0, 3)).toEqual([0.01, 0.02, 0.04])
-    expect(found[1]).toMatchObject({
-      attributes: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.token.type': 'input' },
+    const attributes = {
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': 'speaker',
+      'gen_ai.invocation.is_nested': false,
+    }
+    expect(found[0]).toMatchObject({ attributes })
+    expect(found[0]?.boundaries.slice(0, 3)).toEqual([0.1, 0.2, 0.4])
+    expect(found[2]).toMatchObject({
+      attributes: { 'gen_ai.operation.name': 'invoke_agent', 'gen_ai.token.modality': 'unknown' },
       sum: 5,
     })
-    expect(JSON.stringify(found)).not.toMatch(/never-told|speaker/)
+    expect(JSON.stringify(found)).not.toMatch(/never-told/)
+  })
+
+  it('of calls have the names of the tool, of who called it and of the model', async () => {
+    const search = tool({ name: 'search', execute: () => 'found' })
+    const finder = new Agent({
+      name: 'finder',
+      register: false,
+      model: { provider: 'openai', id: 'a' },
+      tools: [search],
+      async *run(_, { callTool }) {
+        yield* callTool(search, {})
+        yield { type: 'model_call', model: 'openai/a', usage, durationMs: 20 }
+        return ''
+      },
+    })
+    const { run, series } = traced([finder])
+    await run('agents/finder', { input: 'hi' })
+    const found = Object.fromEntries((await series()).map(({ name, attributes }) => [name, attributes]))
+    expect(found['gen_ai.execute_tool.duration']).toEqual({
+      'gen_ai.agent.name': 'finder',
+      'gen_ai.tool.name': 'search',
+    })
+    const call = {
+      'gen_ai.operation.name': 'chat',
+      'gen_ai.provider.name': 'openai',
+      'gen_ai.request.model': 'a',
+    }
+    expect(found['gen_ai.client.inference.duration']).toEqual(call)
+    expect(found['gen_ai.client.inference.operation.input_tokens']).toEqual(call)
+    expect(found['gen_ai.invocation.duration']).toEqual({
+      'gen_ai.operation.name': 'invoke_agent',
+      'gen_ai.agent.name': 'finder',
+      'gen_ai.invocation.is_nested': false,
+      'gen_ai.request.model': 'a',
+    })
   })
 
   it('count tokens once: of model calls, else of the run, model by model', async () => {
@@ -43,21 +84,24 @@ describe('metrics', () => {
     const { run, series } = traced([calls, sums])
     await run('agents/calls', { input: 'hi' })
     await run('agents/sums', { input: 'hi' })
-    const tokens = (await series()).filter(({ name }) => name === 'gen_ai.client.token.usage')
-    const told = tokens.map(({ attributes, sum }) => [
-      ...['operation.name', 'provider.name', 'request.model', 'token.type'].map(
-        name => attributes[`gen_ai.${name}`],
-      ),
+    const found = (await series()).filter(({ name }) => name.startsWith('gen_ai.client.inference.'))
+    const told = found.map(({ name, attributes, sum }) => [
+      name.slice('gen_ai.client.inference.'.length),
+      ...['operation.name', 'provider.name', 'request.model'].map(each => attributes[`gen_ai.${each}`]),
       sum,
     ])
-    expect(told).toEqual([
-      ['chat', 'openai', 'a', 'input', 5],
-      ['chat', 'openai', 'a', 'output', 7],
-      ['invoke_agent', 'openai', 'a', 'input', 5],
-      ['invoke_agent', 'openai', 'a', 'output', 7],
-      ['invoke_agent', 'mistral_ai', 'b', 'input', 5],
-      ['invoke_agent', 'mistral_ai', 'b', 'output', 7],
-    ])
+    expect(told.toSorted()).toEqual(
+      [
+        ['operation.input_tokens', 'chat', 'openai', 'a', 5],
+        ['operation.output_tokens', 'chat', 'openai', 'a', 7],
+        ['usage.input_tokens', 'chat', 'openai', 'a', 5],
+        ['usage.input_tokens', 'invoke_agent', 'openai', 'a', 5],
+        ['usage.input_tokens', 'invoke_agent', 'mistral_ai', 'b', 5],
+        ['usage.output_tokens', 'chat', 'openai', 'a', 7],
+        ['usage.output_tokens', 'invoke_agent', 'openai', 'a', 7],
+        ['usage.output_tokens', 'invoke_agent', 'mistral_ai', 'b', 7],
+      ].toSorted(),
+    )
   })
 
   it('have series of their own for the first 100 models only', async () => {
@@ -71,7 +115,7 @@ describe('metrics', () => {
     })
     const { run, series } = traced([many])
     await run('agents/many', { input: 'hi' })
-    const chats = (await series()).filter(({ attributes }) => attributes['gen_ai.operation.name'] === 'chat')
+    const chats = (await series()).filter(({ name }) => name === 'gen_ai.client.inference.duration')
     expect(chats.length).toBe(101)
     expect(chats.at(-1)).toMatchObject({ attributes: { 'gen_ai.request.model': '_OTHER' }, count: 50 })
   })

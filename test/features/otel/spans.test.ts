@@ -40,12 +40,11 @@ describe('the span of a run', () => {
     expect(attributes).toEqual({
       'gen_ai.operation.name': 'invoke_agent',
       'gen_ai.agent.name': 'echo',
-      'gen_ai.agent.id': 'agent/echo',
-      'gen_ai.provider.name': 'openai',
       'gen_ai.request.model': 'gpt-9',
       'gen_ai.conversation.id': 's-1',
       'gen_ai.response.finish_reasons': ['stop'],
       'servable.run.id': runId,
+      'servable.kind': 'agent',
     })
     expect({ kind, status, parentSpanContext }).toEqual({
       kind: SpanKind.INTERNAL,
@@ -71,10 +70,13 @@ describe('the span of a run', () => {
     const { run, span, series } = traced([broken])
     await run('agents/broken', { input: 'hi' })
     const { attributes, status } = span('invoke_agent broken')
-    expect(attributes['error.type']).toBe('provider_failed')
+    expect(attributes).toMatchObject({
+      'error.type': 'provider_failed',
+      'gen_ai.response.finish_reasons': ['error'],
+    })
     expect(status).toEqual({ code: SpanStatusCode.ERROR })
     expect(await series()).toMatchObject([
-      { name: 'gen_ai.client.operation.duration', attributes: { 'error.type': 'provider_failed' }, count: 1 },
+      { name: 'gen_ai.invocation.duration', attributes: { 'error.type': 'provider_failed' }, count: 1 },
     ])
   })
 
@@ -151,7 +153,7 @@ describe('what happens in a run', () => {
     expect(seen[0]).toContain(span('invoke_agent finder').spanContext().spanId)
     expect(span('invoke_agent finder').attributes).toMatchObject({ 'gen_ai.usage.input_tokens': 5 })
     expect(span('invoke_agent crew').attributes).toMatchObject({
-      'gen_ai.agent.id': 'team/crew',
+      'servable.kind': 'team',
       'gen_ai.usage.output_tokens': 7,
     })
   })
@@ -179,7 +181,8 @@ describe('what happens in a run', () => {
     })
     expect(span('invoke_workflow brew').attributes).toMatchObject({
       'gen_ai.operation.name': 'invoke_workflow',
-      'gen_ai.workflow.name': 'brew',
+      'gen_ai.agent.name': 'brew',
+      'servable.kind': 'workflow',
     })
   })
 

@@ -115,6 +115,23 @@ describe.each(STORES)('in %s', (_, open) => {
     expect(new Set(sessions.map(({ id }: { id: string }) => id))).toEqual(new Set(['two']))
     expect(it.all()).toContain(btoa('MARKER-TWO').slice(0, 12))
   })
+
+  it.each(['talks', 'asks'])('nothing of a branch of %s is left, with its tasks', async agent => {
+    const it = service(open())
+    const path = `/api/agents/${agent}/sessions/one`
+    const stays = await it.send('MARKER-ONE', 'one', agent, 'ada')
+    const goes = await it.send('MARKER-TWO', 'one', agent, 'ada')
+    const other = await it.send('MARKER-THREE', 'other', agent, 'ada')
+    const { turns } = (await it.ask('GET', `${path}/messages`, { user: 'ada' })).json()
+    expect(it.all()).toContain('MARKER-TWO')
+    const gone = await it.ask('DELETE', `${path}/branches/${turns[0].runId}`, { user: 'ada' })
+    expect(gone.status, gone.text).toBe(204)
+    expect(it.all()).not.toContain('MARKER-TWO')
+    const headers = { 'a2a-version': '1.0' }
+    const statusOf = async ({ id }: { id: string }) =>
+      (await it.ask('GET', `/agents/${agent}/tasks/${id}`, { user: 'ada', headers })).status
+    expect([await statusOf(stays), await statusOf(goes), await statusOf(other)]).toEqual([200, 404, 200])
+  })
 })
 
 describe('a run at work', () => {

@@ -160,7 +160,7 @@ describe('resources', () => {
       'completion/complete',
     ])
       for (const each of [bare.ask, bare.askLegacy])
-        expect((await each(method, { name: 'x' })).error.code, method).toBe(-32601)
+        expect((await each(method, { name: 'x', uri: 'x' })).error.code, method).toBe(-32601)
     expect((await bare.ask('server/discover')).result.capabilities).not.toHaveProperty('resources')
     expect((await bare.askLegacy('resources/subscribe', { uri: 'a://b' })).error.code).toBe(-32601)
     expect((await ask('resources/subscribe', { uri: 'text://plain' })).error.code).toBe(-32601)

@@ -70,6 +70,10 @@ const ROUTES: readonly [path: string, body?: string | undefined, method?: string
 ]
 
 describe('every route', () => {
+  it('say so of broken percent-encoding in a path', async () => {
+    expectError(await make()('models/%zz'), [400, 'invalid_path', 'invalid_request_error'])
+  })
+
   it('asks for a credential, which is no key of a provider', async () => {
     const authenticate = bearerAuth({ verify: token => (token === 'sk-right' ? { id: 'ann' } : undefined) })
     const ask = make({ middleware: [authenticate] })

@@ -1,4 +1,5 @@
 import { isServableError } from '../../../base/errors.ts'
+import type { SomeRuns } from '../../../core/built-in.ts'
 import type { Forgetting } from '../../../core/plugin.ts'
 import { contextsOf } from '../tenants.ts'
 import type { ListedTask, TaskHost, TaskViewer } from './task-host.ts'
@@ -11,8 +12,11 @@ interface Search extends TaskViewer {
   readonly contextId?: string
 }
 
-/** Deletes the tasks of an owner, or of a session. Returns whether it found any. */
-export async function forgetTasks(host: TaskHost, what: Forgetting): Promise<boolean> {
+/** The data to delete: with `runIds`, only tasks whose last turn is one of these runs, of which none is at work. */
+type Forgotten = Forgetting & Partial<SomeRuns>
+
+/** Deletes the tasks of an owner, of a session, or of some of its runs. Returns whether it found any. */
+export async function forgetTasks(host: TaskHost, what: Forgotten): Promise<boolean> {
   const { owner, session } = what
   const searches: readonly Search[] =
     session === undefined ? [{ owner }] : contextsOf(session.id).map(context => ({ owner, ...context }))
@@ -21,7 +25,7 @@ export async function forgetTasks(host: TaskHost, what: Forgetting): Promise<boo
   return hasFound
 }
 
-async function forgetFound(host: TaskHost, search: Search, what: Forgetting): Promise<boolean> {
+async function forgetFound(host: TaskHost, search: Search, what: Forgotten): Promise<boolean> {
   const { contextId, ...viewer } = search
   const isOfAll = what.session === undefined
   const request = { contextId, pageSize: AT_ONCE, includeArtifacts: false, historyLength: 0, isOfAll }
@@ -43,16 +47,17 @@ async function forgetFound(host: TaskHost, search: Search, what: Forgetting): Pr
 /** Deletes a task. Returns false if the task is not meant. */
 async function forgetTask(
   host: TaskHost,
-  { id, kind = 'agent', agent, tenant, turns, isAtWork }: ListedTask,
-  { owner, session, cancels }: Forgetting,
+  { id, kind = 'agent', agent, tenant, turns, runId = '', isAtWork }: ListedTask,
+  { owner, session, cancels, runIds }: Forgotten,
 ): Promise<boolean> {
+  if (runIds?.has(runId) === false) return false
   if (session !== undefined && (session.kind !== kind || session.name !== agent)) return false
   // A task in its first turn has begun since then, so it belongs to a new session.
   if (session !== undefined && isAtWork && turns === 1) return false
   const viewer = { owner, tenant }
   try {
-    if (isAtWork && (cancels || session !== undefined))
-      await unless('task_not_cancelable', host.cancel(id, viewer))
+    const mayCancel = cancels || (session !== undefined && runIds === undefined)
+    if (isAtWork && mayCancel) await unless('task_not_cancelable', host.cancel(id, viewer))
     await host.delete(id, viewer)
   } catch (error) {
     if (!isServableError(error) || error.code !== 'task_not_found') throw error

@@ -98,6 +98,8 @@ export interface ListedTask extends Pick<Task, 'id'> {
   readonly isAtWork: boolean
   /** How many messages the agent has received. */
   readonly turns: number
+  /** The run of its last turn. Tasks of earlier versions do not have it. */
+  readonly runId?: string | undefined
 }
 
 /** A page of listed tasks. */

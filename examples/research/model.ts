@@ -1,0 +1,3 @@
+import { scriptedModel } from 'servable/test'
+
+export const model = scriptedModel(({ text }) => `${text.split('. ')[0]}.`)
