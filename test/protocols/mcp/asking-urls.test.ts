@@ -25,8 +25,9 @@ describe('a call that asks to open an address', () => {
       yield JSON.stringify(yield* parallel([ask('size'), ask('pay', { url })]))
     },
   })
+  const LATER = { of: 'shop', name: 'later', taskSupport: 'required' } as const
   const served: Served = serve(
-    { tools: true, tasks: mcpTasks({ afterMs: 1, pollIntervalMs: 1 }) },
+    { tools: ['shop', 'asksBoth', LATER], tasks: mcpTasks() },
     { agents: { shop, asksBoth }, state: memoryState() },
   )
   const OPENS = { elicitation: { url: {} } }
@@ -103,7 +104,7 @@ describe('a call that asks to open an address', () => {
   it('is a request of a task', async () => {
     paid = false
     const capabilities = { ...OPENS, ...TAKES_TASKS }
-    const { taskId } = (await call('shop', capabilities)).result
+    const { taskId } = (await call('later', capabilities)).result
     const status = async () => (await served.ask('tasks/get', { taskId }, { capabilities })).result
     await eventually(async () => expect((await status()).status).toBe('input_required'))
     expect((await status()).inputRequests.pay.params).toMatchObject({ mode: 'url', url })
