@@ -44,7 +44,9 @@ needing('postgresql').it('the role that serves uses what the owner made, and mak
   const served = new URL(database.url)
   served.username = 'servable'
   const env = { ...process.env, SERVABLE_PASSWORD: "it's" }
-  await run('psql', [database.url, '--no-psqlrc', '-f', join(root, 'deploy/roles.sql')], { env })
+  // Another database of the same server has the role already.
+  for (const url of [await database.database(), database.url])
+    await run('psql', [url, '--no-psqlrc', '-f', join(root, 'deploy/roles.sql')], { env })
   const store = async (act: string, DATABASE_URL: string) => begin(['store', act], { DATABASE_URL }).ended
   expect(await store('check', served.href)).toMatchObject({ code: 1 })
   const denied = await store('migrate', served.href)
