@@ -31,6 +31,28 @@ function plainCorners(markdown: MarkdownRenderer): void {
   })
 }
 
+/** What the search says of itself and of its results: a dialog with a list of links, each named by what it shows. */
+const SEARCH_ROLES: readonly (readonly [theirs: string, ours: string])[] = [
+  ['role="button"', 'role="dialog" aria-modal="true"'],
+  [`:aria-owns="results?.length ? 'localsearch-list' : undefined"`, ''],
+  ['aria-expanded="true"', ''],
+  ['aria-haspopup="listbox"', ''],
+  [`:role="results?.length ? 'listbox' : undefined"`, ''],
+  [`:aria-labelledby="results?.length ? 'localsearch-label' : undefined"`, ''],
+  [`:aria-selected="selectedIndex === index ? 'true' : 'false'"`, ''],
+  ['role="option"', ''],
+  [`:aria-label="[...p.titles, p.title].join(' > ')"`, ''],
+  ['<kbd :aria-label', '<kbd role="img" :aria-label'],
+]
+
+function withSearchRoles(component: string): string {
+  return SEARCH_ROLES.reduce((text, [theirs, ours]) => {
+    if (!text.includes(theirs))
+      throw new Error(`VitePress's search has no \`${theirs}\`: look at SEARCH_ROLES`)
+    return text.replaceAll(theirs, ours)
+  }, component)
+}
+
 /** The path of a file from the root of the repository. */
 const sourceOf = (file: string) => relative(ROOT, file).replaceAll('\\', '/')
 
@@ -85,7 +107,10 @@ export default defineConfig({
             else next()
           })
         },
-        transform: (text, id) => (id.endsWith('.md') ? forSite(sourceOf(id), text) : undefined),
+        transform(text, id) {
+          if (id.endsWith('.md')) return forSite(sourceOf(id), text)
+          return id.endsWith('/VPLocalSearchBox.vue') ? withSearchRoles(text) : undefined
+        },
       },
     ],
     server: { fs: { allow: [ROOT] } },
