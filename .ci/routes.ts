@@ -64,6 +64,11 @@ export const PARTS: readonly (readonly [title: string, page: string, options: Ha
   ['metricsExporter', '../run/metrics.md', { metricsExporter: new MetricsExporter({ history: true }) }],
   ['toolkits', '../build/agents.md', { toolkits }],
   ['admin', '../build/tool-servers.md', { admin: { ...admin, manager: new ToolServerManager() } }],
+  [
+    'admin, webhooks()',
+    '../connect/webhooks.md',
+    { admin: { ...admin, manager: new ToolServerManager() }, plugins: [webhooks()] },
+  ],
   ['a2a', '../connect/a2a.md', { a2a: { default: 'echo', push: true, extendedCard: admin } }],
   ['aiSdkUi()', '../connect/ai-sdk-ui.md', { plugins: [aiSdkUi({ agent: 'echo', resume: true })] }],
   ['agUi()', '../connect/ag-ui.md', { plugins: [agUi()] }],
@@ -127,10 +132,11 @@ export function tables(): string {
   const sections = [`## Of every handler\n\n${tableOf(bare)}\n`]
   for (const [title, page, options] of PARTS) {
     const routes = routesOf(options).filter(route => !known.has(keyOf(route)))
+    for (const route of routes) known.add(keyOf(route))
     if (routes.length === 0) throw new Error(`\`${title}\` adds no route: take it out of .ci/routes.ts`)
     const outside = routes.filter(({ path }) => !path.startsWith(`${PREFIX}/`)).length
-    const note = outside === routes.length ? 'These paths are not below the prefix.\n\n' : ''
-    sections.push(`## With [\`${title}\`](${page})\n\n${note}${tableOf(routes)}\n`)
+    const note = outside === routes.length ? ', not below the prefix' : ''
+    sections.push(`## With [\`${title}\`](${page})${note}\n\n${tableOf(routes)}\n`)
   }
   return sections.join('\n')
 }

@@ -1,4 +1,5 @@
 import { Agent, ServableError, type Tool, textOf } from '../../src/index.ts'
+import { shoppingPage } from './shopping-page.ts'
 import { usageOf } from './words.ts'
 
 /** What a guest eats, and what a pack of it has and costs, in cents. */
@@ -21,6 +22,7 @@ const list: Tool<{ readonly guests: number }, readonly Item[]> = {
   name: 'list',
   description: 'Lists what a dinner for some guests needs, in whole packs',
   parameters: { type: 'object', properties: { guests: { type: 'integer' } }, required: ['guests'] },
+  page: shoppingPage,
   execute: ({ guests }) =>
     DINNER.map(({ name, each, unit, pack, price }) => {
       const amount = Number((guests * each).toFixed(1))

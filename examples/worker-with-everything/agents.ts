@@ -1,13 +1,34 @@
 import { Agent, sequence, steps, Team, textOf, tool, Workflow } from 'servable'
+import { appPage } from 'servable/mcp'
 import { ToolServerManager } from 'servable/mcp-client'
 
 /** The tool servers (MCP) that administrators add while the Worker runs. */
 export const toolServers = new ToolServerManager()
 
+/** Shows the number of words. */
+const PAGE = `<!doctype html>
+<html lang="en">
+<meta name="color-scheme" content="light dark">
+<title>Words</title>
+<p style="font: 48px system-ui"></p>
+<script>
+const send = message => parent.postMessage({ jsonrpc: '2.0', ...message }, '*')
+addEventListener('message', ({ source, data }) => {
+  if (source !== parent) return
+  if (data.id === 1) send({ method: 'ui/notifications/initialized' })
+  if (data.method === 'ui/notifications/tool-result')
+    document.querySelector('p').textContent = data.params.content[0].text
+})
+const appInfo = { name: 'words', version: '1' }
+send({ id: 1, method: 'ui/initialize', params: { protocolVersion: '2026-01-26', appInfo, appCapabilities: {} } })
+</script>
+</html>`
+
 export const wordCount = tool({
   name: 'word_count',
   description: 'Counts words',
   parameters: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+  page: appPage({ uri: 'ui://words', html: PAGE }),
   execute: args => String(Object(args).text).split(/\s+/).length,
 })
 

@@ -5,9 +5,6 @@
  * @module
  */
 
-import * as v from 'valibot'
-import { checkOptions, flag, isFunction } from '../base/schemas.ts'
-
 /** The media type of a page (MCP Apps, UI resource format). */
 export const PAGE_TYPE = 'text/html;profile=mcp-app'
 
@@ -15,7 +12,7 @@ export const PAGE_TYPE = 'text/html;profile=mcp-app'
 export const MAX_PAGE: number = 1024 * 1024
 
 /** Most origins of one list. */
-const MAX_ORIGINS = 30
+export const MAX_ORIGINS = 30
 
 /** What a page may reach beyond itself. Default: nothing (MCP Apps, `McpUiResourceCsp`). */
 export interface PageOrigins {
@@ -49,72 +46,25 @@ export interface AppPage {
   read(signal?: AbortSignal): PageContent | undefined | Promise<PageContent | undefined>
 }
 
-/** The options of `appPage`. */
-export interface AppPageOptions extends PageLook {
-  readonly uri: string
-  /** A whole document of at most 1,048,576 characters, or a function that returns it. Nothing of a result belongs into it. */
-  readonly html: string | (() => string | Promise<string>)
-}
-
-const PAGE_URI = /^ui:\/\/[\w.~!$&'()*+,;=:@%/?-]{1,1000}$/
+/** The addresses of pages. */
+export const PAGE_URI: RegExp = /^ui:\/\/[\w.~!$&'()*+,;=:@%/?-]{1,1000}$/
 
 /** Whether a text is the address of a page. */
 export const isPageUri = (uri: unknown): uri is string => typeof uri === 'string' && PAGE_URI.test(uri)
 
 /** Hosts of a URL (RFC 3986), with at most one wildcard before them (CSP 3, section 2.3.1). */
 const HOST = String.raw`(?:\*\.)?(?:[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?\.){0,20}[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?::\d{1,5})?`
-const ASKED = new RegExp(`^(?:https?|wss?)://${HOST}$`, 'i')
-const LOADED = new RegExp(`^https?://${HOST}$`, 'i')
+
+/** Origins that scripts may ask. */
+export const ASKED: RegExp = new RegExp(`^(?:https?|wss?)://${HOST}$`, 'i')
+
+/** Origins that a document may load from. */
+export const LOADED: RegExp = new RegExp(`^https?://${HOST}$`, 'i')
 
 const FORMS: Readonly<Record<keyof PageOrigins, RegExp>> = {
   connectDomains: ASKED,
   resourceDomains: LOADED,
   frameDomains: LOADED,
-}
-
-const originsLike = (form: RegExp) =>
-  v.optional(
-    v.pipe(
-      v.array(v.pipe(v.string(), v.regex(form, 'must be an origin such as https://api.example.com'))),
-      v.maxLength(MAX_ORIGINS, `must have ${MAX_ORIGINS} origins at most`),
-    ),
-  )
-
-const OptionsSchema = v.strictObject({
-  uri: v.pipe(v.string(), v.regex(PAGE_URI, 'must be `ui://` and a name of at most 1,000 characters')),
-  html: v.union(
-    [v.pipe(v.string(), v.nonEmpty(), v.maxLength(MAX_PAGE)), v.custom<AppPageOptions['html']>(isFunction)],
-    `must be text of 1 to ${MAX_PAGE} characters, or a function that returns it`,
-  ),
-  csp: v.optional(
-    v.strictObject({
-      connectDomains: originsLike(ASKED),
-      resourceDomains: originsLike(LOADED),
-      frameDomains: originsLike(LOADED),
-    }),
-  ),
-  prefersBorder: v.optional(flag),
-})
-
-/**
- * Makes the page of an agent or a tool: clients of MCP with the extension Apps show it beside the result, and so does the Chat of the
- * console. The page gets the result by messages, and the text of the result must say the same. Throws `invalid_options`.
- *
- * @example
- * new Agent({ name: 'weather', page: appPage({ uri: 'ui://weather', html: '<!doctype html>…' }), run })
- */
-export function appPage(options: AppPageOptions): AppPage {
-  checkOptions('appPage', OptionsSchema, options)
-  const { uri, html, csp, prefersBorder } = options
-  return {
-    uri,
-    async read() {
-      const text = typeof html === 'string' ? html : await html()
-      if (typeof text !== 'string' || text.length > MAX_PAGE)
-        throw new TypeError(`\`appPage\`: \`html\` of ${uri} must return ${MAX_PAGE} characters at most`)
-      return { html: text, csp, prefersBorder }
-    },
-  }
 }
 
 /** How a page is shown, from what a stranger says. What is no origin is left out. */

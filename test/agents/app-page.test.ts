@@ -1,8 +1,9 @@
 /** Pages: what they may be, and what is kept of a stranger's. */
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { appPage, isForModels, isPageUri, lookIn, MAX_PAGE } from '../../src/agents/app-page.ts'
+import { isForModels, isPageUri, lookIn, MAX_PAGE } from '../../src/agents/app-page.ts'
 import { Agent } from '../../src/index.ts'
+import { appPage } from '../../src/protocols/mcp/plugin.ts'
 
 const page = (more: object = {}) => appPage({ uri: 'ui://map', html: '<p>', ...more } as never)
 

@@ -316,7 +316,10 @@ describe('the page of routes', () => {
 
   it('has every route of a service with everything', () => {
     const state = localState({ store: memoryStore(), retention: {}, isVolatile: false })
-    const all = everything({ ADMIN_TOKEN: 'admin', USER_TOKEN: 'ada' }, { state, assets: async () => '' })
+    const all = everything(
+      { ADMIN_TOKEN: 'admin', USER_TOKEN: 'ada' },
+      { state, assets: () => Response.error() },
+    )
     const told = new Set(
       [{}, ...PARTS.map(([, , options]) => options)].flatMap(each => routesOf(each).map(keyOf)),
     )

@@ -143,7 +143,7 @@ const KNOWS: Readonly<Record<string, string>> = {
   'features/approvals': `${DEEP} stores web base/errors base/owner base/schemas base/validation base/wake`,
   'features/budgets': `${DEEP} stores web base/errors base/schemas base/validation base/wake`,
   'features/chat-state': 'core stores base/errors',
-  'features/console': 'core http web base/errors base/schemas',
+  'features/console': 'core http agents web base/errors base/schemas',
   'features/files': `${DEEP} stores web base/errors base/schemas base/wake`,
   'features/guards': 'core runs agents base/errors base/schemas base/validation base/wake',
   'features/jwt': 'http web base/errors base/environment base/schemas base/validation',

@@ -5,8 +5,7 @@
  */
 
 import { isForModels, PAGE_TYPE } from '../../agents/app-page.ts'
-import { isObject } from '../../base/validation.ts'
-import { own } from './era.ts'
+import { PAGES, showsPages } from './era.ts'
 import type { Offered } from './offer.ts'
 import { PRIVATE, page } from './part.ts'
 import type { McpPart, McpRequest, Method } from './request.ts'
@@ -14,34 +13,11 @@ import { notFound } from './resources.ts'
 import type { Fields } from './rpc.ts'
 import { METHOD_NOT_FOUND, RpcError } from './rpc.ts'
 
-/** The name of the extension. */
-const EXTENSION = own('ui')
-
 /** The tools on offer, and how clients are known that show pages. */
 interface Pages {
   list(): Promise<readonly Offered[]>
   /** Whether the session of a request said at its beginning that its client shows pages. */
   showsPages(request: Request): boolean
-}
-
-/** Whether a client shows pages. */
-export function showsPages({ extensions }: Fields): boolean {
-  const { [EXTENSION]: apps } = Object(extensions) as Fields
-  const { mimeTypes } = Object(apps)
-  return (
-    isObject(apps) && (mimeTypes === undefined || (Array.isArray(mimeTypes) && mimeTypes.includes(PAGE_TYPE)))
-  )
-}
-
-/** What a tool says of its page in lists. `ui/resourceUri` is for clients before the revision. */
-export function metaOfTool({ page, visibility, server }: Offered): object | undefined {
-  if (page === undefined && visibility === undefined && server === undefined) return undefined
-  const ui = { ...(page && { resourceUri: page.uri }), ...(visibility && { visibility }) }
-  return {
-    ...((page || visibility) && { ui }),
-    ...(page && { 'ui/resourceUri': page.uri }),
-    ...(server !== undefined && { 'servable/server': server }),
-  }
 }
 
 /** The tools that a client may see: those that only pages call are for clients that show pages. */
@@ -60,7 +36,7 @@ export async function announced(list: Pages['list'], others: Fields): Promise<Fi
   return {
     resources: {},
     ...others,
-    extensions: { ...Object(others.extensions), [EXTENSION]: {} },
+    extensions: { ...Object(others.extensions), [PAGES]: {} },
   }
 }
 

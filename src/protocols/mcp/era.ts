@@ -5,6 +5,7 @@
  * @module
  */
 
+import { PAGE_TYPE } from '../../agents/app-page.ts'
 import { isObject } from '../../base/validation.ts'
 import { fromBase64 } from '../../web/base64.ts'
 import {
@@ -26,6 +27,18 @@ const PREFIX = 'io.modelcontextprotocol/'
 
 /** Makes a name of the protocol's own in `_meta`. */
 export const own = (name: string): string => PREFIX + name
+
+/** The extension for pages (MCP Apps). */
+export const PAGES: string = own('ui')
+
+/** Whether a client shows pages. */
+export function showsPages({ extensions }: Fields): boolean {
+  const { [PAGES]: apps } = Object(extensions) as Fields
+  const { mimeTypes } = Object(apps)
+  return (
+    isObject(apps) && (mimeTypes === undefined || (Array.isArray(mimeTypes) && mimeTypes.includes(PAGE_TYPE)))
+  )
+}
 
 /** The `_meta` of a request's parameters. */
 export function metaOf({ _meta: meta }: Fields): Fields {

@@ -17,7 +17,6 @@ import type { AskedRun } from '../../http/runs/start-run.ts'
 import type { Target } from '../../runs/target.ts'
 import { idText } from '../encoders/conversation.ts'
 import { findNamed, namesOf } from '../encoders/named.ts'
-import { metaOfTool } from './apps.ts'
 import type { Fields } from './rpc.ts'
 
 /** Whether calls become tasks: never, those that take long, or always. */
@@ -167,6 +166,17 @@ export function createOffer(
       const isWanted = ({ name }: { readonly name: string }) => name === wanted
       return all().filter(isWanted).flatMap(offered)[0] ?? (await others()).find(isWanted)
     },
+  }
+}
+
+/** What a tool says of its page in lists. `ui/resourceUri` is for clients before the revision. */
+function metaOfTool({ page, visibility, server }: Offered): object | undefined {
+  if (page === undefined && visibility === undefined && server === undefined) return undefined
+  const ui = { ...(page && { resourceUri: page.uri }), ...(visibility && { visibility }) }
+  return {
+    ...((page || visibility) && { ui }),
+    ...(page && { 'ui/resourceUri': page.uri }),
+    ...(server !== undefined && { 'servable/server': server }),
   }
 }
 

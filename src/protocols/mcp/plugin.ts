@@ -32,17 +32,16 @@ import { problemError } from './rpc.ts'
 import { createHandleSeal } from './seal.ts'
 import { ActiveCalls } from './sessions.ts'
 
-export {
-  type AppPage,
-  type AppPageOptions,
-  appPage,
-  type PageContent,
-  type PageLook,
-  type PageOrigins,
-  type ToolCaller,
+export type {
+  AppPage,
+  PageContent,
+  PageLook,
+  PageOrigins,
+  ToolCaller,
 } from '../../agents/app-page.ts'
 export { toJsonSchema } from '../../http/json-schema.ts'
 export type { MadeFile, OpenedFile } from '../../runs/files.ts'
+export { type AppPageOptions, appPage } from './app-page.ts'
 export { type McpAuthOptions, mcpAuth, type TokenOwner } from './auth.ts'
 export { type DirectTools, type DirectToolsOptions, directTools, type ToolManager } from './direct-tools.ts'
 export type { McpTool, TaskSupport, ToJsonSchema } from './offer.ts'

@@ -6,8 +6,8 @@
  */
 
 import { deferred } from '../../base/wake.ts'
-import { showsPages } from './apps.ts'
 import { opensUrls, showsForms } from './asking.ts'
+import { showsPages } from './era.ts'
 import type { Fields } from './rpc.ts'
 
 /** The header that carries the id of a session. */
