@@ -6,7 +6,8 @@ import { ModelAgent } from 'servable/model-agent'
 import { model } from './model.ts'
 
 const SOURCES = join(import.meta.dirname, 'sources')
-const SLOW_MS = 5_000
+
+const SLOW_MS = 1_000
 
 async function fetchSource(name: string): Promise<string> {
   await new Promise(resolve => setTimeout(resolve, SLOW_MS))
