@@ -15,6 +15,9 @@ const MAX_OPEN = 12
 /** The height of a frame in CSS pixels. */
 const HEIGHTS = { least: 40, first: 160, most: 640 } as const
 
+/** How a frame looks. It is here, and not in a file that the page begins with. */
+const LOOK = { display: 'block', width: '100%', marginTop: '8px', borderRadius: '8px' } as const
+
 let isNarrow = false
 
 /**
@@ -93,12 +96,12 @@ function Frame({ chat, page, name, input, result, close }: Props & { close: (why
     <>
       <iframe
         ref={frame}
-        class={`app${page.prefersBorder === false ? ' bare' : ''}`}
+        class="app"
         title={`Page of ${name}`}
         sandbox="allow-scripts"
         allow=""
         referrerpolicy="no-referrer"
-        style={{ height: `${height}px` }}
+        style={{ ...LOOK, border: page.prefersBorder === false ? '0' : 'var(--line)', height: `${height}px` }}
         src={frameAddress(BASE, page.csp ?? {})}
       />
       <p class="soft small" role="status">
@@ -118,7 +121,8 @@ function Frame({ chat, page, name, input, result, close }: Props & { close: (why
           }}
         >
           <p>
-            The page of {visible(name)} wants to open <b class="address">{visible(asked.address)}</b>
+            The page of {visible(name)} wants to open{' '}
+            <b style={{ overflowWrap: 'anywhere' }}>{visible(asked.address)}</b>
           </p>
         </Dialog>
       )}

@@ -2,23 +2,16 @@ import { useEffect, useState } from 'preact/hooks'
 import type { Part } from '../chat/parts.ts'
 import type { PartProps } from './page-of.tsx'
 
-let view: typeof import('./page-of.tsx') | undefined
+type View = typeof import('./page-of.tsx')
 
-/** Whether a part is one that a page may show: a call that is done, or structured output. */
+/** Whether a part is one that a page may show: a call with a result, or structured output. */
 export function mayHavePage(part: Part): part is PartProps['part'] {
-  if (part.kind === 'tool') return part.isDone && part.error === undefined && part.result !== undefined
-  return part.kind === 'structured'
+  return part.kind === 'tool' ? part.result !== undefined : part.kind === 'structured'
 }
 
 /** The page of a part. What shows it is in a file of its own. */
 export function LazyPage(props: PartProps) {
-  const [loaded, set] = useState(view)
-  useEffect(() => {
-    const load = async () => {
-      view ??= await import('./page-of.tsx')
-      set(view)
-    }
-    if (loaded === undefined) void load().catch(() => {})
-  }, [])
-  return loaded ? <loaded.PageOf {...props} /> : null
+  const [view, set] = useState<View>()
+  useEffect(() => void import('./page-of.tsx').then(set, () => {}), [])
+  return view ? <view.PageOf {...props} /> : null
 }
