@@ -7,11 +7,8 @@ const script = scriptedModel(({ text, tools, results: [result] }) => {
   const [order = 'A1'] = /[A-Z]\d+/.exec(text) ?? []
   const member = /return/i.test(text) ? 'ask_returns' : 'ask_orders'
   const isTeam = tools.some(({ name }) => name === member)
-  return {
-    toolCalls: [
-      isTeam ? { name: member, input: { input: text } } : { name: 'order_status', input: { order } },
-    ],
-  }
+  const call = isTeam ? { name: member, input: { input: text } } : { name: 'order_status', input: { order } }
+  return { toolCalls: [call] }
 })
 
 const { OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseURL = 'https://api.openai.com/v1' } = process.env
