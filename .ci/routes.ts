@@ -135,8 +135,8 @@ export function tables(): string {
     for (const route of routes) known.add(keyOf(route))
     if (routes.length === 0) throw new Error(`\`${title}\` adds no route: take it out of .ci/routes.ts`)
     const outside = routes.filter(({ path }) => !path.startsWith(`${PREFIX}/`)).length
-    const note = outside === routes.length ? 'These paths are not below the prefix.\n\n' : ''
-    sections.push(`## With [\`${title}\`](${page})\n\n${note}${tableOf(routes)}\n`)
+    const note = outside === routes.length ? ', not below the prefix' : ''
+    sections.push(`## With [\`${title}\`](${page})${note}\n\n${tableOf(routes)}\n`)
   }
   return sections.join('\n')
 }

@@ -5,9 +5,9 @@ import type { Issue } from '../../src/base/errors.ts'
 import { codeOf, messageOf } from '../service.ts'
 import { type Acting, useActing } from './action.tsx'
 import { Failure, Notice } from './notice.tsx'
-import { type Wrong, wrongIn } from './wrong.ts'
+import { type Wrong as WrongOf, wrongIn } from './wrong.ts'
 
-const WrongFields = createContext<Wrong>({})
+const WrongFields = createContext<WrongOf>({})
 
 /** The browser, or the page itself, finds that fields are not filled in correctly. */
 export class Misfilled extends Error {
@@ -41,7 +41,7 @@ export function Form({
   /** The names of fields by the codes of errors that are about them. */
   at?: Readonly<Record<string, string>> | undefined
   /** What is known to be wrong before it is sent. */
-  given?: Wrong | undefined
+  given?: WrongOf | undefined
   kind?: string | undefined
   /** Whether the fields are as at first once it is sent. */
   isCleared?: boolean
@@ -85,19 +85,29 @@ export function Form({
   )
 }
 
-/** A field with its label, a hint, and what is wrong with it. Its child is the input. */
+/** What stands below a field. */
+interface Notes {
+  readonly hint?: ComponentChildren
+  /** What was there before it was changed. */
+  readonly note?: ComponentChildren
+  /** What is wrong with it. Default: what its form finds. */
+  readonly wrong?: ComponentChildren
+  /** The id of the input. Default: one of its own. */
+  readonly id?: string
+}
+
+/** A field with its label, and what stands below it. Its child is the input, which is given attributes. */
 export function Field({
   name,
   label,
-  hint,
   children: input,
-}: {
+  ...below
+}: Notes & {
   name: string
   label: ComponentChildren
-  hint?: ComponentChildren
   children: VNode<{ type?: string }>
 }) {
-  const { id, attributes, notes } = useNotes(name, hint)
+  const { id, attributes, notes } = useNotes(name, below)
   const own = cloneElement(input, { id, name, ...attributes } as object)
   const title = <label for={id}>{label}</label>
   return (
@@ -132,7 +142,7 @@ export function Several({
   choices: Readonly<Record<string, string>>
   chosen: readonly string[]
 }) {
-  const { attributes, notes } = useNotes(name, hint)
+  const { attributes, notes } = useNotes(name, { hint })
   return (
     <fieldset class="field">
       <legend>{label}</legend>
@@ -151,14 +161,15 @@ export function Several({
   )
 }
 
-/** The notes of a field: a hint, and what is wrong with it. */
-function useNotes(name: string, hint: ComponentChildren) {
-  const id = useId()
-  const wrong = useContext(WrongFields)[name]
-  const described = [hint && `${id}-hint`, wrong && `${id}-wrong`].filter(Boolean).join(' ')
+/** The notes of a field, and the attributes that tell of them. */
+function useNotes(name: string, { hint, note, ...given }: Notes) {
+  const own = useId()
+  const found = useContext(WrongFields)[name]
+  const { id = own, wrong = found } = given
+  const described = [hint && `${id}-hint`, note && `${id}-note`, wrong && `${id}-wrong`]
   const attributes = {
-    'aria-invalid': wrong !== undefined || undefined,
-    'aria-describedby': described || undefined,
+    'aria-invalid': Boolean(wrong) || undefined,
+    'aria-describedby': described.filter(Boolean).join(' ') || undefined,
   }
   const notes = (
     <>
@@ -167,14 +178,24 @@ function useNotes(name: string, hint: ComponentChildren) {
           {hint}
         </span>
       )}
-      {wrong && (
-        <span id={`${id}-wrong`} class="bad small">
-          {wrong}
+      {note && (
+        <span id={`${id}-note`} class="soft small">
+          {note}
         </span>
       )}
+      {wrong && <Wrong id={`${id}-wrong`}>{wrong}</Wrong>}
     </>
   )
   return { id, attributes, notes }
+}
+
+/** What is wrong with a field, or with a whole value. */
+export function Wrong({ id, children }: { id?: string; children: ComponentChildren }) {
+  return (
+    <span id={id} class="bad small" role="alert">
+      {children}
+    </span>
+  )
 }
 
 /** The fields that the browser finds not filled in correctly. */
@@ -186,7 +207,11 @@ function misfilledIn({ elements }: HTMLFormElement): readonly Issue[] {
 }
 
 /** What an error says of the fields of a form. */
-function wrongOf(error: unknown, at: Readonly<Record<string, string>>, form: HTMLFormElement | null): Wrong {
+function wrongOf(
+  error: unknown,
+  at: Readonly<Record<string, string>>,
+  form: HTMLFormElement | null,
+): WrongOf {
   const code = codeOf(error)
   const field = code === undefined ? undefined : at[code]
   const issues = field ? [{ path: field, message: messageOf(error) }] : (Object(error).issues ?? [])

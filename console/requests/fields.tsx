@@ -1,6 +1,7 @@
+import { Field, Wrong } from '../parts/form.tsx'
 import { visible } from '../text.ts'
 import { type Form, idOf } from './form.ts'
-import type { Field } from './schema.ts'
+import type { Field as SchemaField } from './schema.ts'
 
 /** A text that is longer has a field of several lines. */
 const LONG = 60
@@ -16,96 +17,76 @@ export function Fields({ form }: { form: Form }) {
       {form.fields.map(field => (
         <Row key={field.name} form={form} field={field} />
       ))}
-      {whole !== undefined && <Wrong text={whole} />}
+      {whole !== undefined && <Wrong>{visible(whole)}.</Wrong>}
     </>
   )
 }
 
-function Row({ form, field }: { form: Form; field: Field }) {
-  const id = idOf(form.id, field)
+function Row({ form, field }: { form: Form; field: SchemaField }) {
   const wrong = form.wrong.get(field.name)
   const { description } = Object(field.schema)
+  const label = visible(field.label)
   const isChanged = form.changed.includes(field)
-  const notes = [description && `${id}-about`, isChanged && `${id}-was`, wrong && `${id}-wrong`]
   return (
-    <div class="field">
-      <div class={field.kind === 'boolean' ? 'check' : undefined}>
-        <label for={id}>
-          {visible(field.label)}
-          {field.kind === 'json' && ' as JSON'}
-        </label>
-        <Input
-          field={field}
-          text={form.texts.get(field.name) ?? ''}
-          set={text => form.set(field.name, text)}
-          all={{
-            id,
-            class: isChanged ? 'changed' : undefined,
-            'aria-required': (field.isRequired && field.kind !== 'boolean') || undefined,
-            'aria-describedby': notes.filter(Boolean).join(' ') || undefined,
-            'aria-invalid': wrong !== undefined || undefined,
-          }}
-        />
-      </div>
-      {description && (
-        <p id={`${id}-about`} class="soft small">
-          {visible(String(description))}
-        </p>
-      )}
-      {isChanged && (
-        <p id={`${id}-was`} class="soft small">
-          {asked(field)}{' '}
-          <button
-            type="button"
-            class="link"
-            aria-label={`Take back ${visible(field.label)}`}
-            onClick={() => form.set(field.name, field.before?.text ?? '')}
-          >
-            Take back
-          </button>
-        </p>
-      )}
-      {wrong !== undefined && <Wrong id={`${id}-wrong`} text={wrong} />}
-    </div>
-  )
-}
-
-function Wrong({ id, text }: { id?: string; text: string }) {
-  return (
-    <p id={id} class="bad small" role="alert">
-      {visible(text)}.
-    </p>
+    <Field
+      id={idOf(form.id, field)}
+      name={field.name}
+      label={field.kind === 'json' ? `${label} as JSON` : label}
+      hint={description && visible(String(description))}
+      note={
+        isChanged && (
+          <>
+            {asked(field)}{' '}
+            <button
+              type="button"
+              class="link"
+              aria-label={`Take back ${label}`}
+              onClick={() => form.set(field.name, field.before?.text ?? '')}
+            >
+              Take back
+            </button>
+          </>
+        )
+      }
+      wrong={wrong && `${visible(wrong)}.`}
+    >
+      <Input
+        field={field}
+        text={form.texts.get(field.name) ?? ''}
+        set={text => form.set(field.name, text)}
+        type={field.kind === 'boolean' ? 'checkbox' : undefined}
+        class={isChanged ? 'changed' : undefined}
+        aria-required={(field.isRequired && field.kind !== 'boolean') || undefined}
+      />
+    </Field>
   )
 }
 
 /** What was asked for before the change. */
-function asked({ before, kind, choices }: Field): string {
+function asked({ before, kind, choices }: SchemaField): string {
   if (before === undefined || !('value' in before) || before.text === '') return 'It asked for nothing here.'
   const shown = kind === 'choice' ? nameOf(choices[Number(before.text)]) : before.text
   return `It asked for ${visible(shown.slice(0, MAX_SHOWN))}${shown.length > MAX_SHOWN ? '…' : ''}.`
 }
 
+/** The input of a field. It passes on the attributes that it is given. */
 function Input({
   field: { kind, choices, isRequired, before },
   text,
   set,
-  all,
+  type,
+  ...all
 }: {
-  field: Field
+  field: SchemaField
   text: string
   set: (text: string) => void
-  /** Attributes of the element. */
-  all: {
-    readonly id: string
-    readonly class: string | undefined
-    readonly 'aria-required': true | undefined
-    readonly 'aria-describedby': string | undefined
-    readonly 'aria-invalid': true | undefined
-  }
+  type: 'checkbox' | undefined
+  class: string | undefined
+  'aria-required': true | undefined
 }) {
   const onInput = ({ currentTarget }: { readonly currentTarget: { readonly value: string } }) =>
     set(currentTarget.value)
-  if (kind === 'boolean')
+  if (type === 'checkbox')
     return (
       <input
         {...all}

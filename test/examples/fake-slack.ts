@@ -186,6 +186,8 @@ export interface Said {
   readonly ts: string
   readonly thread_ts?: string
   readonly channel?: string
+  readonly channel_type?: string
+  readonly subtype?: string
   readonly files?: readonly object[]
 }
 

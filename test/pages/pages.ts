@@ -81,9 +81,11 @@ async function fencesIn(path: string): Promise<Fence[]> {
   return [...blocks].map(([, language = '', code = '']) => ({ page, language, text: code }))
 }
 
+/** What is no page, and the pages that `tutorial.ts` plays: their files grow from step to step. */
+const LEFT_OUT = /^(why\/decisions\/|\.site\/|start\/tutorial-|connect\/a2a-between-)/
+
 const files = (await readdir(join(root, 'docs'), { recursive: true }))
-  // The tutorials are played by `tutorial.ts`: their files grow from step to step.
-  .filter(path => path.endsWith('.md') && !/^(why\/decisions\/|\.site\/|start\/tutorial-)/.test(path))
+  .filter(path => path.endsWith('.md') && !LEFT_OUT.test(path))
   .sort((one, other) => basename(one).localeCompare(basename(other)))
 
 /** All blocks of code, page by page and in order, the README first. */

@@ -1,4 +1,4 @@
-/** Plays a tutorial of `docs/start` as its reader does: writes its files, starts its servers, and types its commands. */
+/** Plays a page as its reader does: writes its files, starts its servers, and types its commands. */
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { chmod, mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from 'node:fs/promises'
@@ -10,6 +10,7 @@ import { eventually } from '../eventually.ts'
 import { once } from '../once.ts'
 import { freePort } from '../runtimes/harness.ts'
 import { COMPILED, root, type Started, start } from '../runtimes/process.ts'
+import { merged } from './merged.ts'
 
 const run = promisify(execFile)
 
@@ -28,7 +29,7 @@ interface Block {
 
 /** The sections of a tutorial that have code. */
 function sectionsOf(page: string): Section[] {
-  const text = readFileSync(join(root, 'docs/start', page), 'utf8')
+  const text = readFileSync(join(root, 'docs', page), 'utf8')
   const sections = text.split(/^## /m).map(section => {
     const [heading = ''] = section.split('\n')
     const blocks = [...section.matchAll(/([\s\S]*?)^```(\w+)\n([\s\S]*?)^```$/gm)]
@@ -46,6 +47,9 @@ const SERVERS: readonly (readonly [command: RegExp, ready: RegExp])[] = [
   [/^(\w+=\S+ )*npx servable start\b/, /http:\/\/127/],
   [/^node (--env-file=\S+ )?\w+\.ts$/, /listening \S+/],
 ]
+
+/** What a command says once it serves. Undefined for one that ends. */
+const readyOf = (command: string) => SERVERS.find(([server]) => server.test(command))?.[1]
 
 /** The ports of the pages. Each tutorial has free ones in their place. */
 const PORTS = ['3000', '3001', '3002', '4000'] as const
@@ -65,6 +69,9 @@ class Reader {
   said = ''
   /** Whether a file was written since the servers began. */
   #hasNews = false
+  /** How many files were written, and how many of them were checked. */
+  #written = 0
+  #checked = 0
   /** The last command, if it only reads: a reader types it again until what goes on in the background is there. */
   #look: string | undefined
 
@@ -121,18 +128,11 @@ class Reader {
     }
   }
 
-  /** What a server has said so far. */
-  log(command: string): string {
-    return this.#servers.get(command)?.log() ?? ''
-  }
-
-  /** A file of the folder. */
-  read(name: string): Promise<string> {
-    return readFile(join(this.folder, name), 'utf8')
-  }
-
-  /** Checks the types of all that was written so far. */
+  /** Checks the types of all that was written so far, unless nothing is new. */
   async check(): Promise<void> {
+    const isChecked = this.#checked === this.#written
+    this.#checked = this.#written
+    if (isChecked) return
     const compilerOptions = {
       ...{ types: ['node'], jsx: 'react-jsx', lib: ['es2024', 'dom', 'dom.iterable', 'webworker'] },
       ...{ noEmit: true, allowImportingTsExtensions: true, isolatedDeclarations: false, declaration: false },
@@ -184,16 +184,21 @@ class Reader {
   }
 
   async #type(code: string): Promise<void> {
-    const lines = code.split('\n')
-    const last = lines.pop() ?? ''
     await this.#options.before?.(code, this.folder)
-    const isServer = SERVERS.find(([command]) => command.test(last))
     for (const [, names = ''] of code.matchAll(/^npm install (.+)$/gm))
-      for (const name of names.split(' ')) if (!name.startsWith('-')) this.#installed.add(name)
-    if (isServer !== undefined) {
-      for (const line of lines) await this.#run(line)
-      await this.#takeNews(last)
-      return this.#serve(last, isServer[1])
+      for (const name of names.split(' ')) this.#installed.add(name)
+    const lines = code.split('\n')
+    const last = lines.at(-1) ?? ''
+    if (readyOf(last) !== undefined) {
+      for (const line of lines) {
+        const ready = readyOf(line)
+        if (ready === undefined) await this.#run(line)
+        else {
+          await this.#takeNews(line)
+          await this.#serve(line, ready)
+        }
+      }
+      return
     }
     await this.#takeNews()
     this.#look = /^curl (?!.*--json|.*-X)/.test(last) ? last : undefined
@@ -220,9 +225,8 @@ class Reader {
   async #takeNews(but?: string): Promise<void> {
     const isNew = this.#hasNews
     this.#hasNews = false
-    for (const [command, until] of isNew ? SERVERS : [])
-      for (const name of [...this.#servers.keys()])
-        if (name !== but && command.test(name)) await this.#serve(name, until)
+    for (const command of isNew ? [...this.#servers.keys()] : [])
+      if (command !== but) await this.#serve(command, readyOf(command) ?? /$/)
   }
 
   /** What is shown stands in what was printed; `…` is anything. White space does not count. */
@@ -239,7 +243,7 @@ class Reader {
       if (this.#look !== undefined) this.said += await this.#run(this.#look)
       expect(this.#shown(all())).toMatch(new RegExp(pattern))
     }
-    await eventually(isThere, 10_000)
+    await eventually(isThere)
   }
 
   /** Writes a file, whose name is in the first line. A second line `// …` says that the rest stays. */
@@ -254,6 +258,7 @@ class Reader {
     const moved = this.#moved(`${text.trim()}\n`)
     await writeFile(path, this.#options.change?.(moved) ?? moved)
     this.#hasNews = true
+    this.#written++
   }
 
   /** With the ports of this reader in place of those of the page. */
@@ -297,46 +302,6 @@ class Reader {
   }
 }
 
-/** A file with the parts of a fence in place of those of the same name, or at its end. */
-function merged(file: string, changes: string): string {
-  const all = [...partsOf(file)]
-  const placeOf = (name: string) => all.findIndex(([known]) => known === name)
-  // What is new stands above what comes after it in the fence, since that may need it.
-  let next = all.length
-  for (const [name, code] of [...partsOf(changes)].toReversed()) {
-    const place = placeOf(name)
-    if (place === -1) all.splice(next, 0, [name, code])
-    else all[place] = [name, code]
-    if (place !== -1) next = place
-  }
-  const isImport = ([name]: readonly [string, string]) => name.startsWith('import ')
-  const imports = all.filter(isImport).toSorted(([one], [other]) => (rank(one) < rank(other) ? -1 : 1))
-  const others = all.filter(part => !isImport(part))
-  const textOf = ([, code]: readonly [string, string]) => code
-  return [imports.map(textOf).join('\n'), ...others.map(textOf)].filter(Boolean).join('\n\n')
-}
-
-/** Node's modules come first, then packages, then files, those of folders above before the others. */
-function rank(name: string): string {
-  const place = [/^import node:/, /^import [^.]/, /^import \.\./, /^/].findIndex(each => each.test(name))
-  return `${place} ${name}`
-}
-
-/** The top-level statements of a file by what they declare or import. */
-function partsOf(file: string): Map<string, string> {
-  const [, imports = '', rest = ''] = /^((?:import [^']*'[^']+'\n)*)([\s\S]*)$/.exec(`${file.trim()}\n`) ?? []
-  const parts = new Map<string, string>()
-  for (const line of imports.trim().split(/\n(?=import )/))
-    if (line !== '') parts.set(`import ${/from '(.+)'/.exec(line)?.[1] ?? line}`, line)
-  for (const code of rest.trim().split(/\n\n(?=[^\s})\]])/)) {
-    if (code === '') continue
-    const declared =
-      /^(?:export )?(?:default|(?:async )?(?:const|function|interface|type|class)) ([\w{]+)/m.exec(code)
-    parts.set(declared?.[1] ?? code, code)
-  }
-  return parts
-}
-
 /** The packages of an example that the repository does not have, installed once for all tests. */
 async function install(example: string, folder: string): Promise<void> {
   const { dependencies, devDependencies } = JSON.parse(
@@ -348,7 +313,7 @@ async function install(example: string, folder: string): Promise<void> {
 }
 
 interface TutorialOptions {
-  /** The folder of `examples`. Default: the name of the tutorial. */
+  /** The folder of `examples` that has the finished application. */
   readonly example?: string
   /** Whether it needs packages that the repository does not have. */
   readonly installs?: boolean
@@ -362,21 +327,22 @@ interface TutorialOptions {
   readonly prepare?: () => Promise<Readonly<Record<string, string>>>
 }
 
-/** Tests a tutorial step by step, and that the last step is the folder of `examples`. A step that fails fails the others too. */
-export function tutorial(
-  name: string,
-  { example = name, installs = false, ...options }: TutorialOptions = {},
-): void {
-  describe(`docs/start/tutorial-${name}.md`, () => {
+/**
+ * Tests a page of `docs` step by step, and that its last step is the folder of `examples`. A step that fails fails the others too. With
+ * `UPDATE_EXAMPLES` in the environment, the folder is made of the page.
+ */
+export function tutorial(page: string, options: TutorialOptions = {}): void {
+  const { example = '' } = options
+  describe(`docs/${page}`, () => {
     let reader: Reader
     let failed: unknown
     beforeAll(async () => {
       reader = await Reader.begin(options)
-      if (installs) await reader.link(await once(`tutorial-${name}`, folder => install(example, folder)))
+      if (options.installs) await reader.link(await once(example, folder => install(example, folder)))
     })
     afterAll(() => reader?.stop())
 
-    it.each(sectionsOf(`tutorial-${name}.md`))('$heading', async section => {
+    it.each(sectionsOf(page))('$heading', async section => {
       if (failed !== undefined) throw failed
       try {
         await reader.follow(section)
@@ -389,7 +355,7 @@ export function tutorial(
 
     options.more?.(() => reader)
 
-    it('ends with the folder of the examples', async () => {
+    it.runIf(example !== '')('ends with the folder of the examples', async () => {
       if (process.env.UPDATE_EXAMPLES) await reader.copyTo(example)
       await reader.equals(example)
     })

@@ -122,14 +122,15 @@ describe('the packed tarball', () => {
     expect(await readFile(join(folder, 'package.json'), 'utf8')).toBe(before)
   })
 
-  test('holds what it exports, and nothing but built files, pages and licence', async () => {
+  test('holds what it exports, and nothing but built files, pages, files to deploy with, and licence', async () => {
     const exported = Object.values(manifest.exports).flatMap(conditions => Object.values(conditions))
     expect(listed).toEqual(expect.arrayContaining(exported.map(path => path.replace('./', 'package/'))))
     const other = listed.filter(path => !/^package\/dist\/.+\.(js|d\.ts)$/.test(path))
     const texts = ['CHANGELOG.md', 'LICENSE', 'README.md', 'SECURITY.md', 'package.json']
-    const entries = await readdir(join(root, 'docs'), { recursive: true, withFileTypes: true })
-    const docs = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
-    const pages = docs
+    const read = (path: string) => readdir(join(root, path), { recursive: true, withFileTypes: true })
+    const entries = [...(await read('docs')), ...(await read('deploy'))]
+    const files = entries.filter(entry => entry.isFile()).map(entry => join(entry.parentPath, entry.name))
+    const pages = files
       .map(path => path.replace(root, ''))
       .filter(path => !/^docs\/(why|\.site)\/|\.png$/.test(path))
     expect(other.sort()).toEqual([...texts, ...pages].map(name => `package/${name}`).sort())

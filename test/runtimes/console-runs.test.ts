@@ -207,6 +207,23 @@ needing('chromium-headless-shell').describe('the console of a development server
     expect(complaints).toEqual([])
   })
 
+  it('has its list beside it, whose head is one line', async () => {
+    const { page } = await open(`runs/${await run('writer', 'lamp')}`)
+    const list = page.getByRole('region', { name: 'Runs: list' })
+    for (const width of [1280, 1440, 1920]) {
+      await page.setViewportSize({ width, height: 900 })
+      await expect
+        .poll(async () => {
+          const shown = await list.locator('.top').locator('h1, .choices > select, summary').all()
+          const boxes = await Promise.all(shown.map(each => each.boundingBox()))
+          const middles = boxes.flatMap(box => (box === null ? [] : box.y + box.height / 2))
+          return middles.length >= 4 && Math.max(...middles) - Math.min(...middles) < 10
+        })
+        .toBe(true)
+      expect(await list.evaluate(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)).toBe(0)
+    }
+  })
+
   it('shows an answer as Markdown, or as it came', async () => {
     const { page } = await open(`runs/${await run('writer', 'lamp')}`)
     const output = page.getByRole('region', { name: 'Output' })

@@ -1,7 +1,7 @@
 /** Images and containers without a daemon: buildah builds, podman runs, and the base is made of Debian's packages. Needs root. */
 import { execFile, spawn } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { cp, mkdir, mkdtemp, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, readFile, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import process from 'node:process'
 import { promisify } from 'node:util'
@@ -44,9 +44,8 @@ export interface RunOptions {
 }
 
 export interface ImageFacts {
-  readonly Architecture: string
-  readonly Config: { readonly User: string; readonly Env: readonly string[] }
-  readonly History: readonly { readonly created_by?: string }[]
+  readonly architecture: string
+  readonly config: { readonly User: string }
 }
 
 export interface Container {
@@ -70,6 +69,9 @@ async function sh(command: string, args: readonly string[], cwd?: string): Promi
     error => Promise.reject(new Error(`${command} ${args.join(' ')}: ${error.message}\n${error.stdout}`)),
   )
 }
+
+/** Deletes a folder, but nothing of what may still be mounted in it. */
+const removed = (folder: string) => sh('rm', ['-rf', '--one-file-system', folder])
 
 /** With the variable `IMAGES`, what is made of Debian's packages stays in that folder for the next time. */
 export async function newContainers(): Promise<Containers> {
@@ -124,7 +126,7 @@ export async function newContainers(): Promise<Containers> {
         'podman',
         [
           ...[...store, '--runtime', 'runc', 'run', '--rm', '--name', name, '--network', 'host'],
-          ...['--cgroups', 'disabled', ...limits, ...closed, ...variables, image, ...args],
+          ...[...limits, ...closed, ...variables, image, ...args],
         ],
         { env, stdio: ['ignore', 'pipe', 'pipe'] },
       )
@@ -149,7 +151,7 @@ export async function newContainers(): Promise<Containers> {
       await podman('rm', '--all', '--force', '--time', '0').catch(() => {})
       await Promise.all(containers.map(({ ended }) => ended))
       await buildah('rmi', '--all', '--force').catch(() => {})
-      await rm(folder, { recursive: true, force: true })
+      await removed(folder)
     },
   }
 }
@@ -157,7 +159,7 @@ export async function newContainers(): Promise<Containers> {
 /** Fills a folder with what the image of a base is made of. Emulates another architecture. */
 async function fillBase(context: string, architecture: Architecture): Promise<void> {
   const made = `${context}.new`
-  await rm(made, { recursive: true, force: true })
+  await removed(made)
   await mkdir(made, { recursive: true })
   const [address = ''] = (await sh('apt-get', ['indextargets', '--format', '$(REPO_URI)'])).split('\n')
   const rootfs = join(made, 'rootfs')
@@ -177,7 +179,7 @@ async function fillBase(context: string, architecture: Architecture): Promise<vo
     join(made, 'rootfs.tar'),
     '.',
   ])
-  await rm(rootfs, { recursive: true, force: true })
+  await removed(rootfs)
   const node = `${NODES[architecture]}@${process.versions.node}`
   const [packed = ''] = (await sh('npm', ['pack', '--silent', node], made)).trim().split('\n')
   await sh('tar', ['-xzf', packed, 'package/bin/node'], made)

@@ -23,9 +23,19 @@ const NAMES = [
   'research',
   'other-framework',
   'chat-page',
+  'chat-product',
   'several-machines',
   'worker-with-everything',
 ] as const
+
+/** Packages that the repository does not have, as other examples have them. */
+const REACT = {
+  '@ai-sdk/react': '4.0.177',
+  '@types/react': '19.3.0',
+  '@types/react-dom': '19.3.0',
+  react: '19.3.1',
+  'react-dom': '19.3.1',
+}
 
 let examples: Examples
 let provider: Provider
@@ -52,7 +62,7 @@ describe.each(NAMES)('the folder %s', name => {
     const read = async (path: string) => JSON.parse(await readFile(join(root, path), 'utf8'))
     const library = await read('package.json')
     const { dependencies, devDependencies } = await read(`examples/${name}/package.json`)
-    const known = { ...library.devDependencies, [library.name]: library.version }
+    const known = { ...library.devDependencies, [library.name]: library.version, ...REACT }
     for (const [dependency, version] of Object.entries({ ...dependencies, ...devDependencies })) {
       expect([dependency, version]).toEqual([dependency, known[dependency]])
     }

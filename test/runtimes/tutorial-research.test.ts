@@ -8,7 +8,8 @@ const HOLD = 'hold'
 
 const WAIT = 'await new Promise(resolve => setTimeout(resolve, SLOW_MS))'
 
-tutorial('research', {
+tutorial('start/tutorial-research.md', {
+  example: 'research',
   // Not a time, but the test says how long a source takes. In the test of the page itself the clock does.
   change: text =>
     text.replace(

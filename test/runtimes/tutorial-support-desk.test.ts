@@ -1,4 +1,4 @@
 /** The tutorial about a support desk, step by step. */
 import { tutorial } from '../pages/tutorial.ts'
 
-tutorial('support-desk')
+tutorial('start/tutorial-support-desk.md', { example: 'support-desk' })

@@ -1,10 +1,11 @@
 /** The example `slack`: Chat SDK's bot on `servable/chat-state`, against a fake of Slack's Web API and with requests that are signed as Slack's. */
 import { randomBytes } from 'node:crypto'
-import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import process from 'node:process'
 import { pathToFileURL } from 'node:url'
+import fc from 'fast-check'
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest'
 import { eventually } from '../eventually.ts'
 import {
@@ -62,8 +63,11 @@ afterAll(async () => {
   await bot?.stop()
   await slack?.stop()
   await examples?.remove()
-  await rm(folder, { recursive: true, force: true })
+  if (folder !== undefined) await rm(folder, { recursive: true, force: true })
 })
+
+/** A module of the example that imports types of others alone. */
+const module = (name: string) => import(pathToFileURL(join(examples.of('slack').folder, name)).href)
 
 /** A time that no other message has. */
 const newTs = () => `${++clock}.000200`
@@ -319,6 +323,96 @@ describe('the example slack', () => {
     const thread = await mention(text)
     await eventually(() => expect(shown(thread).join('')).toBe(`You said: ${text}`), 20_000)
     expect(slack.inThread(thread).length).toBeGreaterThan(2)
+  })
+
+  it('answers direct messages, and takes decisions there', async () => {
+    const direct = (text: string) =>
+      tell('message', { user: 'UADA', text, ts: newTs(), channel: 'D1', channel_type: 'im' })
+    const all = () => slack.posted.filter(({ channel }) => channel === 'D1')
+    const texts = () => all().map(message => message.texts.at(-1))
+    await direct('hello')
+    await eventually(() => expect(texts()).toEqual(['You said: hello']))
+    await direct('refund D4')
+    await eventually(() => expect(all().at(-1)?.buttons).toHaveLength(2))
+    const message = all().at(-1) as Posted
+    await press(urlOf(bot), message, button(message, 'Approve'), 'UADA')
+    await eventually(() => expect(texts().slice(3)).toEqual(['Refunded D4.']))
+    await direct('bye')
+    await eventually(() => expect(texts().at(-1)).toBe('You said: hello, refund D4, bye'))
+    expect(all().map(({ thread_ts }) => thread_ts)).toEqual(all().map(() => undefined))
+  })
+
+  it('has Slack send a message again that was not taken', async () => {
+    const { webhookOf } = await module('webhook.ts')
+    const seen: [string | null, unknown][] = []
+    const work = [() => Promise.reject(new Error('away')), async () => {}, () => new Promise(() => {})]
+    const webhook = webhookOf({
+      webhooks: {
+        async slack(
+          request: Request,
+          options: { waitUntil(task: Promise<unknown>): void; deduplicate: boolean },
+        ) {
+          seen.push([request.headers.get('x-slack-retry-num'), options.deduplicate])
+          options.waitUntil(work.shift()?.() ?? Promise.resolve())
+          return new Response('ok')
+        },
+      },
+    })
+    const headers = { 'content-length': '2', 'x-slack-retry-num': '1' }
+    const ask = async (): Promise<number> =>
+      (await webhook(new Request('http://127.0.0.1/slack', { method: 'POST', body: '{}', headers }))).status
+    // The last one takes longer than Slack waits.
+    expect([await ask(), await ask(), await ask()]).toEqual([503, 200, 200])
+    expect(seen).toEqual([
+      [null, false],
+      [null, false],
+      [null, false],
+    ])
+  })
+
+  it('cuts texts where what grows changes the last piece alone', async () => {
+    const { piecesOf }: { piecesOf(text: string): string[] } = await module('edits.ts')
+    const text = fc
+      .array(fc.constantFrom('x'.repeat(999), '\n', '😀', '\ud800', 'word '), { maxLength: 40 })
+      .map(all => all.join(''))
+    fc.assert(
+      fc.property(text, text, (text, more) => {
+        const pieces = piecesOf(text)
+        expect(pieces.join('')).toBe(text)
+        expect(pieces.every(piece => piece.length <= 3000)).toBe(true)
+        expect(piecesOf(text + more).slice(0, pieces.length - 1)).toEqual(pieces.slice(0, -1))
+        for (const piece of pieces.slice(0, -1))
+          expect(/😀/.test(text) && /[\ud83d]$/.test(piece)).toBe(false)
+      }),
+    )
+  })
+
+  it('asks for the scopes and events that it needs, at one address', async () => {
+    const { oauth_config, settings } = JSON.parse(
+      await readFile(join(examples.of('slack').folder, 'manifest.json'), 'utf8'),
+    )
+    /** The scope of each method and event: https://docs.slack.dev/reference/methods and …/events */
+    const scopes: Readonly<Record<string, string | undefined>> = {
+      'auth.test': undefined,
+      'chat.postEphemeral': 'chat:write',
+      'chat.postMessage': 'chat:write',
+      'chat.update': 'chat:write',
+      'files.completeUploadExternal': 'files:write',
+      'files.getUploadURLExternal': 'files:write',
+      'users.info': 'users:read',
+      'a file of a person': 'files:read',
+      app_mention: 'app_mentions:read',
+      'message.channels': 'channels:history',
+      'message.groups': 'groups:history',
+      'message.im': 'im:history',
+    }
+    const called = slack.calls.map(({ method }) => method)
+    const used = new Set([...called, ...settings.event_subscriptions.bot_events, 'a file of a person'])
+    expect([...used].filter(each => !Object.hasOwn(scopes, each))).toEqual([])
+    const needed = new Set(Object.values(scopes).filter(scope => scope !== undefined))
+    expect(new Set(oauth_config.scopes.bot)).toEqual(needed)
+    const urls = [settings.event_subscriptions.request_url, settings.interactivity.request_url]
+    expect(urls.map(url => new URL(url).pathname)).toEqual(['/slack', '/slack'])
   })
 
   it('has not told its token or its secrets', () => {

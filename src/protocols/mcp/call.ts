@@ -303,7 +303,10 @@ class CallHandler {
     idOf: (key: string) => string,
   ): Promise<void> {
     if (requests.every(({ url }) => url === undefined)) return
-    const { answered = [] } = await this.#parts.core.host.get(runId, this.#owner)
+    const asked = await this.#parts.core.host
+      .get(runId, this.#owner)
+      .catch(ignoring('run_not_found', 'state_unavailable'))
+    const { answered = [] } = asked ?? {}
     for (const request of requests.filter(({ url }) => url !== undefined)) {
       const by = answered.find(({ id }) => id === request.id)?.answeredBy
       const params = { elicitationId: idOf(keyOf(request)) }

@@ -11,7 +11,7 @@ import type { EndpointResult } from '../../http/context.ts'
 import { sseReply } from '../../web/reply.ts'
 import { counted, pulled, sseData } from '../../web/sse.ts'
 import { own } from './era.ts'
-import { within } from './progress.ts'
+import { pause, within } from './progress.ts'
 import type { CallContext, McpRequest, Watched } from './request.ts'
 import { INVALID_PARAMS, RpcError } from './rpc.ts'
 
@@ -99,7 +99,7 @@ export class Listeners {
       while (!isOver) {
         const ready = messages.shift()
         if (ready !== undefined) return sseData(ready)
-        if (!isFirst) await paused(LOOK_MS, resolve => (wake = resolve))
+        if (!isFirst) await pause(LOOK_MS, resolve => (wake = resolve))
         isFirst = false
         if (!isOver) await within(looks(), LOOK_MS)
       }
@@ -206,13 +206,4 @@ async function digestOf(value: unknown): Promise<string> {
 /** JSON has no whole numbers of any size, which databases give as versions. */
 function plain(_: string, value: unknown): unknown {
   return typeof value === 'bigint' ? `${value}n` : value
-}
-
-async function paused(ms: number, onWait: (wake: () => void) => void): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  await new Promise<void>(resolve => {
-    timer = setTimeout(resolve, ms)
-    onWait(resolve)
-  })
-  clearTimeout(timer)
 }

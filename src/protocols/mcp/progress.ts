@@ -75,7 +75,7 @@ export function streamOf({ reading, last, token, asked, leave }: StreamedCall): 
 }
 
 /** Waits `ms` milliseconds, or until `wake` is called. */
-async function pause(ms: number, onWait: (wake: () => void) => void): Promise<void> {
+export async function pause(ms: number, onWait: (wake: () => void) => void): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined
   await new Promise<void>(resolve => {
     timer = setTimeout(resolve, ms)
