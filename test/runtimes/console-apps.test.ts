@@ -219,13 +219,19 @@ async function plainPage(): Promise<Page> {
   return page
 }
 
-/** The visitor of a hostile page, once it is there, and its frame. */
-async function hostile(code: string) {
+/** The visitor of a page that does what it is told. */
+async function visitorOf(code: string) {
   const visitor = await Visitor.at(browser, service.url, 'hostile')
   await visitor.say(code)
-  const element = visitor.page.locator('iframe.app').last()
-  await element.waitFor()
-  return { visitor, page: visitor.page, element }
+  return visitor
+}
+
+/** The same, once the page is there, and stays. */
+async function hostile(code: string) {
+  const visitor = await visitorOf(code)
+  const { page } = visitor
+  await page.locator('iframe.app').last().waitFor()
+  return { visitor, page }
 }
 
 const heightOf = async (page: Page) => (await page.locator('iframe.app').last().boundingBox())?.height ?? 0
@@ -273,7 +279,7 @@ needing('chromium-headless-shell').describe('a page in the Chat', () => {
   })
 
   it('is closed when it comes back to the empty frame, and gets no second page', async () => {
-    const { page } = await hostile(
+    const { page } = await visitorOf(
       `location.href = '${service.url}/api/console/frame?connect=${encodeURIComponent(other.url)}'`,
     )
     await page.getByText('The page tried to leave its frame').waitFor()
@@ -363,9 +369,10 @@ needing('chromium-headless-shell').describe('a page in the Chat', () => {
   })
 
   it('is closed if it sends without end', async () => {
-    const { page, visitor } = await hostile(
+    const visitor = await visitorOf(
       `for (let count = 0; count < 5000; count++) send({ method: 'ui/notifications/size-changed', params: { height: count } })`,
     )
+    const { page } = visitor
     await page.getByText('The page sent too many messages').waitFor()
     await visitor.say('return false')
     await expect.poll(() => heightOf(page)).toBe(300)
