@@ -27,7 +27,7 @@ interface Span {
   readonly to: number
 }
 
-/** The most pixels that opened details take: `.details` in `runs.css`. */
+/** The most pixels that opened details take: `.details` in `timeline.css`. */
 const OPEN = 408
 
 /** A timeline: a bar for each step, model call and tool call, below the one in which it happened. */
