@@ -256,7 +256,9 @@ describe('pages of agents and tools', () => {
       expect(await json(path)).toEqual({ page: null })
     // Tool servers that no handler has are no reason to fail.
     const { toolServers } = defaultRegistry()
-    onTestFinished(() => void (defaultRegistry().toolServers = toolServers))
+    onTestFinished(() => {
+      defaultRegistry().toolServers = toolServers
+    })
     new ToolServerManager()
     expect(await json('page/agent/maps?tool=far.show')).toEqual({ page: null })
     expect((await json('page/agent/nobody')).code).toBe('agent_not_found')
