@@ -61,7 +61,13 @@ function ofTool(servable: object, name: string): Paged {
   const known = toolsIn(servable).find(tool => tool.name === name)
   const { toolServers } = defaultRegistry()
   if (known !== undefined || toolServers === undefined || !name.includes('.')) return known ?? {}
-  return { page: serverPage(() => toolServers.servers, name) }
+  try {
+    const { servers } = toolServers
+    return { page: serverPage(() => servers, name) }
+  } catch {
+    // No handler has the tool servers yet.
+    return {}
+  }
 }
 
 /** Waits for the HTML, which only the window around it may send, and becomes it. The policy of the answer stays. */

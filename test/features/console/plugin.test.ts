@@ -1,5 +1,7 @@
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished } from 'vitest'
+import { ToolServerManager } from '../../../src/adapters/mcp-client/index.ts'
+import { defaultRegistry } from '../../../src/agents/registry.ts'
 import { BUILT } from '../../../src/features/console/built.ts'
 import { takesGzip } from '../../../src/features/console/files.ts'
 import { webConsole } from '../../../src/features/console/plugin.ts'
@@ -252,6 +254,13 @@ describe('pages of agents and tools', () => {
       'page/agent/odd?tool=7',
     ])
       expect(await json(path)).toEqual({ page: null })
+    // Tool servers that no handler has are no reason to fail.
+    const { toolServers } = defaultRegistry()
+    onTestFinished(() => {
+      defaultRegistry().toolServers = toolServers
+    })
+    new ToolServerManager()
+    expect(await json('page/agent/maps?tool=far.show')).toEqual({ page: null })
     expect((await json('page/agent/nobody')).code).toBe('agent_not_found')
     const { get } = served(webConsole(), {
       ...options,
