@@ -1,4 +1,8 @@
-/** The tutorial about a chat product, step by step, and its page in a browser. */
+/**
+ * The tutorial about a chat product, step by step, and its page in a browser.
+ *
+ * @module-tag long
+ */
 import { afterAll, expect, it } from 'vitest'
 import { needing, skipWithout } from '../needing.ts'
 import { tutorial } from '../pages/tutorial.ts'
