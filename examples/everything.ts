@@ -2,6 +2,7 @@
 
 import { approvals } from '../src/features/approvals/plugin.ts'
 import { budgets } from '../src/features/budgets/plugin.ts'
+import { chatState } from '../src/features/chat-state/plugin.ts'
 import { webConsole } from '../src/features/console/plugin.ts'
 import { files } from '../src/features/files/plugin.ts'
 import { guards } from '../src/features/guards/plugin.ts'
@@ -112,6 +113,8 @@ export function everything(variables: Variables, { state, assets }: Place): Hand
       webhooks({ clients: true, allow: OWN_MACHINE }),
       // On Workers an alarm starts it, once the clock of the Worker has rung, or somebody has looked at `/api/schedules`.
       schedules([morning], admin),
+      // A bot of Chat SDK may keep its state here: `new Chat({ state })`.
+      chatState(),
       auditLog(),
       ...traces(variables),
       aiSdkUi({ agent: 'echo', resume: true }),

@@ -5,6 +5,7 @@ import { aiSdkUi } from 'servable/ai-sdk-ui'
 import { anthropic } from 'servable/anthropic'
 import { approvals } from 'servable/approvals'
 import { budgets } from 'servable/budgets'
+import { chatState } from 'servable/chat-state'
 import { durableObjects, durableState, scheduled, worker, workerAssets } from 'servable/cloudflare'
 import { webConsole } from 'servable/console'
 import { files } from 'servable/files'
@@ -51,6 +52,7 @@ const handler = createHandler({
     budgets({ maxTokens: 1_000_000, windowMs: 86_400_000, key: 'owner' }, { authenticate: isAdmin }),
     webhooks({ clients: true }),
     approvals({ authorize: (_, { identity }) => identity?.id === 'ada' }),
+    chatState(),
     schedules([schedule(counter, { cron: '0 9 * * MON-FRI', input: 'Good morning', owner: 'ada' })], {
       authenticate: isAdmin,
     }),

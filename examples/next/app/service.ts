@@ -5,6 +5,7 @@ import { aiSdkUi } from 'servable/ai-sdk-ui'
 import { anthropic } from 'servable/anthropic'
 import { approvals } from 'servable/approvals'
 import { budgets } from 'servable/budgets'
+import { chatState } from 'servable/chat-state'
 import { webConsole } from 'servable/console'
 import { files } from 'servable/files'
 import { guards } from 'servable/guards'
@@ -77,6 +78,7 @@ export const handler = createHandler({
     queue(),
     files(),
     webhooks({ clients: true }),
+    chatState(),
     budgets({ maxTokens: 1_000_000, windowMs: 86_400_000, key: 'owner' }, admin),
     guards({
       onInput: { mask: [{ pattern: /\b\d{4}(?:\d{12}|(?: \d{4}){3}|(?:-\d{4}){3})\b/, with: '[card]' }] },
