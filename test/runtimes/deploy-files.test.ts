@@ -7,6 +7,7 @@ import { promisify } from 'node:util'
 import { expect, onTestFinished } from 'vitest'
 import { begin } from '../contracts/command.ts'
 import { newFolder } from '../contracts/run-host/folder.ts'
+import { eventually } from '../eventually.ts'
 import { needing } from '../needing.ts'
 import { fencesOf } from '../pages/pages.ts'
 import { startNginx } from './nginx.ts'
@@ -22,8 +23,8 @@ needing('nginx').it(
     const nginx = await startNginx(await read('nginx.conf'), ['127.0.0.1:1', '127.0.0.1:2', '127.0.0.1:3'])
     onTestFinished(nginx.stop)
     expect((await fetch(nginx.url)).status).toBe(502)
-    const asked = nginx.log().match(/Connection refused\) while connecting to upstream/g)
-    expect(asked).toHaveLength(3)
+    const asked = () => nginx.log().match(/Connection refused\) while connecting to upstream/g)
+    await eventually(() => expect(asked()).toHaveLength(3))
   },
 )
 
