@@ -132,7 +132,7 @@ needing('chromium-headless-shell').describe('the site in a browser', () => {
   it.each(KINDS)('%s is accessible in light and dark, and fits a phone', async path => {
     const { page, requests, complaints } = await visit(browser, server.url + path)
     for (const colorScheme of ['light', 'dark'] as const) {
-      await page.emulateMedia({ colorScheme })
+      await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' })
       await expect.poll(() => isDark(page)).toBe(colorScheme === 'dark')
       for (const width of [1440, 390]) {
         await page.setViewportSize({ width, height: 844 })
