@@ -8,7 +8,7 @@ import { forkingCases } from './sessions/forking.ts'
 import { briefCases, fewCases } from './sessions/leaving.ts'
 import { listingCases } from './sessions/listing.ts'
 import { replacingCases } from './sessions/replacing.ts'
-import { statesCases } from './sessions/states.ts'
+import { largeStatesCases, statesCases } from './sessions/states.ts'
 import { steeringCases } from './sessions/steering.ts'
 
 export function sessionsContract(deploy: Deploy, { counts = true } = {}): void {
@@ -23,6 +23,7 @@ export function sessionsContract(deploy: Deploy, { counts = true } = {}): void {
     forgettingCases(server)
     feedbackCases(server)
   })
+  describe('with large states', () => largeStatesCases(served(() => deploy('usual'))))
   describe('with a short life', () => briefCases(served(() => deploy('brief'))))
   // With Durable Objects nobody counts the sessions of an owner.
   if (counts) describe('with little room', () => fewCases(served(() => deploy('few'))))
