@@ -10,7 +10,7 @@ import { joinPath, pathnameOf } from '../http/router.ts'
 import { acceptsEvents } from '../http/runs/run-request.ts'
 import { readJson, requireJson } from '../web/body.ts'
 import { problemResponse } from '../web/problem.ts'
-import { InPlaceOf } from './in-place-of.ts'
+import { inPlaceOf } from './in-place-of.ts'
 import { checkHandler } from './server.ts'
 
 /** What AgentCore cannot know of a service. */
@@ -52,8 +52,9 @@ export function agentCore<H extends Handler>(handler: H, options: AgentCoreOptio
     const { headers } = request
     const target = joinPath(core.prefix, pathOf(agent ?? onlyAgentOf(core)))
     const session = headers.get(SESSION) ?? undefined
-    if (request.method !== 'POST') throw new ServableError('method_not_allowed', '`/invocations` takes POST')
     if (protocol === 'ag-ui') return movedTo(request, joinPath(target, 'ag-ui'))
+    // The route says which methods it has.
+    if (request.method !== 'POST') return movedTo(request, joinPath(target, 'run'))
     requireJson(request)
     const body = runBodyOf(await readJson(request, core.maxBodyBytes), session)
     return movedTo(request, joinPath(target, acceptsEvents(headers) ? 'stream' : 'run'), body)
@@ -121,19 +122,12 @@ function runBodyOf(body: unknown, session: string | undefined): string {
 }
 
 /** The request at another path, with another body if one is given. */
-function movedTo(request: Request, path: string, text?: string): Request {
-  const { method, signal } = request
+function movedTo(request: Request, path: string, body?: string): Request {
   const url = new URL(request.url)
   url.pathname = path
   const headers = new Headers(request.headers)
-  if (text !== undefined) headers.delete('content-length')
-  const body = text ?? request.body
-  // A body that is a stream needs `duplex` (Fetch, section 5.4). The platform's types have no such member.
-  const init: RequestInit & { duplex?: 'half' } = {
-    ...{ method, headers, signal },
-    ...(body !== null && { body, duplex: 'half' }),
-  }
-  return new InPlaceOf(request, url, init)
+  if (body !== undefined) headers.delete('content-length')
+  return inPlaceOf(request, url, headers, body)
 }
 
 function checked({ agent, protocol = 'http', ...others }: AgentCoreOptions): AgentCoreOptions {

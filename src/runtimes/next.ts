@@ -9,7 +9,7 @@ import { ServableError } from '../base/errors.ts'
 import { platform } from '../http/platform.ts'
 import { reportNoAddress } from '../http/security/no-address.ts'
 import { isHost } from '../web/host.ts'
-import { InPlaceOf } from './in-place-of.ts'
+import { inPlaceOf } from './in-place-of.ts'
 import { checkHandler, checkServerless, type Fetch } from './server.ts'
 
 export type { Fetch }
@@ -94,20 +94,17 @@ function wrong(what: string): ServableError {
 function asSent(request: Request): Request {
   const host = request.headers.get('host')
   const url = new URL(request.url)
-  const { method, body, signal } = request
   const isSame = host === null || host === url.host
-  if (isSame && (body !== null || !request.headers.has('accept-encoding'))) return request
+  if (isSame && (request.body !== null || !request.headers.has('accept-encoding'))) return request
   const headers = new Headers(request.headers)
   headers.delete('accept-encoding')
-  if (isSame) return new InPlaceOf(request, request.url, { method, headers, signal })
+  if (isSame) return inPlaceOf(request, request.url, headers)
   if (isHost(host)) {
     const asked = new URL(`${url.protocol}//${host}`)
     url.hostname = asked.hostname
     url.port = asked.port
   } else headers.delete('host')
-  // A body that is a stream needs `duplex` (Fetch, section 5.4). The platform's types have no such member.
-  const init: RequestInit & { duplex: 'half' } = { method, headers, body, signal, duplex: 'half' }
-  return new InPlaceOf(request, url, init)
+  return inPlaceOf(request, url, headers)
 }
 
 /** The symbol under which a hosting platform gives Next and libraries the current request ("Deploying", `after`). */
