@@ -105,6 +105,33 @@ const TRANSPORTS: Readonly<Record<ToolServerTransport, string>> = {
   stdio: 'A program on the machine of this service (stdio)',
 }
 
+/** A field with a choice of values, by their titles. */
+function Choice({
+  name,
+  label,
+  of,
+  value,
+  choose,
+}: {
+  readonly name: string
+  readonly label: string
+  readonly of: Readonly<Record<string, string>>
+  readonly value: string
+  readonly choose: (value: string) => void
+}) {
+  return (
+    <Field name={name} label={label}>
+      <select value={value} onChange={event => choose(event.currentTarget.value)}>
+        {Object.entries(of).map(([each, title]) => (
+          <option key={each} value={each}>
+            {title}
+          </option>
+        ))}
+      </select>
+    </Field>
+  )
+}
+
 function Fields() {
   const [transport, choose] = useState<string>('http')
   return (
@@ -112,15 +139,7 @@ function Fields() {
       <Field name="name" label="Name" hint="Its tools are called NAME.TOOL. Letters, digits, - and _">
         <input required maxLength={64} spellcheck={false} />
       </Field>
-      <Field name="transport" label="How it is reached">
-        <select value={transport} onChange={event => choose(event.currentTarget.value)}>
-          {Object.entries(TRANSPORTS).map(([each, title]) => (
-            <option key={each} value={each}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </Field>
+      <Choice name="transport" label="How it is reached" of={TRANSPORTS} value={transport} choose={choose} />
       {transport === 'stdio' ? (
         <>
           <Field name="command" label="Program" hint="One that `admin.stdio.commands` allows">
@@ -181,15 +200,13 @@ function Auth() {
   const isOwn = type === 'client_credentials'
   return (
     <>
-      <Field name="auth.type" label="What it sends to be let in">
-        <select value={type} onChange={event => choose(event.currentTarget.value)}>
-          {Object.entries(CREDENTIALS).map(([each, title]) => (
-            <option key={each} value={each}>
-              {title}
-            </option>
-          ))}
-        </select>
-      </Field>
+      <Choice
+        name="auth.type"
+        label="What it sends to be let in"
+        of={CREDENTIALS}
+        value={type}
+        choose={choose}
+      />
       {type !== '' && (
         <>
           <Field
