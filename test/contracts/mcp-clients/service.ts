@@ -8,6 +8,7 @@ import {
   mcpResources,
   mcpTasks,
 } from '../../../src/protocols/mcp/plugin.ts'
+import { define } from '../mcp/word-prompt.ts'
 import { agents, arithmetic, tools } from './agents.ts'
 
 /** What a deployment is told. */
@@ -45,15 +46,7 @@ export function handlerOn(state: State, settings = ''): Handler {
           'words://newest': { read: () => crypto.randomUUID() },
         }),
         prompts: mcpPrompts({
-          define: {
-            arguments: {
-              word: {
-                required: true,
-                complete: value => ['lamp', 'oil'].filter(each => each.startsWith(value)),
-              },
-            },
-            get: ({ arguments: { word } }) => `What is ${word}?`,
-          },
+          define,
         }),
         directTools: directTools({ toolkits: [arithmetic] }),
         tasks: mcpTasks({ afterMs: 300, pollIntervalMs: 100 }),

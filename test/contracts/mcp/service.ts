@@ -14,6 +14,7 @@ import {
 } from '../../../src/protocols/mcp/plugin.ts'
 import { identify } from '../identify.ts'
 import { agentsOf } from './agents.ts'
+import { define } from './word-prompt.ts'
 
 /** Most requests of a client that says its name, most bytes of a body, and most stored runs of one owner at work. */
 export const LIMITS = { maxRequests: 5, maxBodyBytes: 64 * 1024, maxRunningPerOwner: 10 } as const
@@ -89,15 +90,7 @@ export function handlerOn(state: State, settings = 'usual', more: HandlerOptions
           ...ownFiles(),
         }),
         prompts: mcpPrompts({
-          define: {
-            arguments: {
-              word: {
-                required: true,
-                complete: value => ['lamp', 'oil'].filter(each => each.startsWith(value)),
-              },
-            },
-            get: ({ arguments: { word } }) => `What is ${word}?`,
-          },
+          define,
         }),
         tools: TOOLS,
         directTools: directTools({ toolkits: [{ name: 'sums', tools: [multiply, zoom] }] }),
